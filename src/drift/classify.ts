@@ -285,28 +285,32 @@ function extras(
   subjectOf: SubjectOf,
   hostKind: string,
 ): DriftItem[] {
-  const { unrecorded } = observation;
+  const { unrecorded, copies = [] } = observation;
   const { transaction, pending } = state;
   if (transaction === undefined) return [];
+  const copied = new Set(copies);
+  const newer = new Set(
+    newerThanRecords(state, observation, hostKind).map(({ who }) => keyOf(who)),
+  );
   const known = new Set(transaction.target.nodes.map(keyOf));
-  const made = newerThanRecords(state, observation, hostKind);
-  const newer = new Set(made.map(({ who }) => keyOf(who)));
-  const originOf = (key: NodeKey, clusterUid: string): ExtraOrigin => {
-    if (clusterUid !== transaction.clusterUid) return "otherClusterUid";
-    if (known.has(key)) return "duplicate";
+  const originOf = (one: Observed): ExtraOrigin => {
+    if (one.who.clusterUid !== transaction.clusterUid) return "otherClusterUid";
+    const key = keyOf(one.who);
+    if (copied.has(one) || known.has(key)) return "duplicate";
     return newer.has(key) ? "newer" : "orphaned";
   };
   const expected = new Set([
     ...pending.map(({ key }) => key),
     ...(isOpen(state) ? transaction.target.nodes.map(keyOf) : []),
   ]);
-  return unrecorded
-    .filter(({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)))
-    .map(({ id, who }: Observed): DriftItem => ({
-      ...subjectOf({ kind: who.kind, name: who.name, id }),
-      class: "extra",
-      origin: originOf(keyOf(who), who.clusterUid),
-    }));
+  const made = unrecorded.filter(
+    ({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)),
+  );
+  return [...made, ...copies].map((one): DriftItem => ({
+    ...subjectOf({ kind: one.who.kind, name: one.who.name, id: one.id }),
+    class: "extra",
+    origin: originOf(one),
+  }));
 }
 
 /** What is used and not ours: gone, or not as it is pinned. */

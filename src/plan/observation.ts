@@ -27,6 +27,8 @@ export interface Observation {
   readonly observedResources: ObservedResources;
   /** What carries the cluster's marks but is in no record; gone ones included. */
   readonly unrecorded: readonly Observed[];
+  /** What bears the marks of a recorded resource and is another one: told, never touched. Absent: nothing. */
+  readonly copies?: readonly Observed[];
   /** How many of the recorded resources the listing itself showed; others were asked for one by one. */
   readonly listed: number;
   /** Which cloud it was; absent where the provider cannot tell. */

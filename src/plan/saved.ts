@@ -91,12 +91,13 @@ interface BindingInput {
   readonly observation: {
     readonly observedResources: ObservedResources;
     readonly unrecorded: readonly Observed[];
+    readonly copies?: readonly Observed[];
   };
 }
 
 /** Pure. */
 export function bindingOf({ plan, state, observation }: BindingInput): Binding {
-  const { observedResources, unrecorded } = observation;
+  const { observedResources, unrecorded, copies = [] } = observation;
   const digest = (value: unknown) => keyedDigestOf(state.transaction?.digestKey ?? "", value, 32);
   return omitUndefined({
     stack: plan.stack,
@@ -125,7 +126,7 @@ export function bindingOf({ plan, state, observation }: BindingInput): Binding {
         const facts = seen === undefined || seen === "gone" ? "gone" : [seen.spec, seen.who];
         return [`${key} (${id ?? ""})`, digest(facts)];
       }),
-      ...unrecorded
+      ...[...unrecorded, ...copies]
         .filter(({ phase }) => phase !== "gone")
         .map(({ id, who, spec }): [string, string] => [
           `${who.kind}/${who.name} (${id})`,

@@ -115,6 +115,8 @@ export interface TransactionPayload {
    * What is in no target and not here was made by somebody who went on from these records. Absent: nothing.
    */
   readonly superseded?: readonly NodeKey[];
+  /** Ids of what bore the marks of a recorded resource beside it: nobody here has made that. Absent: nothing. */
+  readonly copies?: readonly string[];
   /** Not to be deleted once it is no longer wanted: it loses its marks and stays. */
   readonly letGo?: readonly NodeKey[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */

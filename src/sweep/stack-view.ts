@@ -24,7 +24,7 @@ export type StackView =
         /** Whether a resource of its life was made after all that the stack tells: then that is an older state. */
         readonly isNewer: (resource: Observed) => boolean;
       };
-      /** Ids of everything that it records. */
+      /** Ids of everything that it records, also as a copy of what is its own. */
       readonly ids: ReadonlySet<string>;
       /** What targets want and pending operations name, by `wantedKey`, each with the reason. */
       readonly wanted: ReadonlyMap<string, string>;
@@ -64,9 +64,10 @@ export function viewOf(
         isNewer: (resource) =>
           newerThanRecords(state, { unrecorded: [resource] }, hostKind).length > 0,
       }),
-    ids: new Set(
-      [...cloudResources(state), ...pendingDeletions(state)].flatMap(({ id }) => id ?? []),
-    ),
+    ids: new Set([
+      ...[...cloudResources(state), ...pendingDeletions(state)].flatMap(({ id }) => id ?? []),
+      ...(transaction?.copies ?? []),
+    ]),
     wanted: wantedBy(stack, state),
     busy,
   });

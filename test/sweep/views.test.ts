@@ -52,6 +52,12 @@ const namesWanted = ({ wanted }: ReadView) =>
   [...wanted.keys()].map((key) => key.slice(key.indexOf("/") + 1)).sort();
 
 describe("a stack as a sweep sees it", () => {
+  it("knows the ids of what it takes for copies", () => {
+    const copies = ["h-9"];
+    const { ids } = read({ ...idle, transaction: { ...transaction(1), copies } });
+    assert.deepEqual([...ids], ["id of web-0", "id of db-0", "h-9"]);
+  });
+
   it("holds its cluster, wants its target and knows every id", () => {
     const shown = read(idle);
     const { isNewer, ...holds } = shown.holds ?? assert.fail("it holds one");

@@ -5,6 +5,7 @@ import { mapBounded } from "../../provider/bounded.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { acceptedIn } from "../../dynamic/recorded.js";
 import { unknownPresence } from "../../dynamic/resource-refusals.js";
+import { copiesAmong } from "../../plan/decisions/copies.js";
 import type { Observation, ObservedResource } from "../../plan/observation.js";
 import {
   cloudResources,
@@ -79,9 +80,13 @@ export async function observe(
   if ([...observedResources.values()].includes("gone") || listing.length === 0) {
     await provenCloud(provider, ctx, scope.cluster, answered);
   }
+  const others = [...byId.values()].map(asIs);
+  const copied = copiesAmong(others, prior, observedResources);
+  const copies = others.filter(({ id }) => copied.has(id));
   return omitUndefined({
     observedResources,
-    unrecorded: [...byId.values()].map(asIs),
+    unrecorded: others.filter(({ id }) => !copied.has(id)),
+    copies: copies.length === 0 ? undefined : copies,
     listed,
     cloud: answered,
   });

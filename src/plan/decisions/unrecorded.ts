@@ -12,7 +12,7 @@ import {
   splitHostName,
 } from "./hosts.js";
 import type { Observation } from "../observation.js";
-import type { PriorState } from "../../records/prior-state.js";
+import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Plan } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Spent } from "../../records/transaction.js";
@@ -26,7 +26,7 @@ import type { Target } from "../../records/target.js";
  * it was there before that apply. Without a record it may be anybody's of that name.
  */
 export function unknownResources(
-  { prior, unrecorded }: PlanInput,
+  { prior, unrecorded, copies = [] }: PlanInput,
   { nodes }: Target,
   letGo: ReadonlySet<NodeKey>,
 ): Pick<Plan, "orphaned" | "unrecorded"> {
@@ -42,9 +42,12 @@ export function unknownResources(
       .map(({ id, who }) =>
         letGo.has(nodeKey(who.kind, who.name)) ? { id, who, letGo: true } : { id, who },
       ),
-    unrecorded: unknown
-      .filter((observed) => !ours(observed))
-      .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
+    unrecorded: [
+      ...unknown
+        .filter((observed) => !ours(observed))
+        .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
+      ...copies.map(({ id, who }) => `${who.kind} ${who.name} (${id}), a copy with its marks`),
+    ],
   };
 }
 
@@ -178,7 +181,8 @@ export function spentSoFar({ prior, provider, unrecorded, newClusterUid }: PlanI
 
 /**
  * A host that is to be found rather than made: planned by an unfinished transaction, unless the
- * cloud shows that it lived and died, or failed; or, without any record, what the cloud holds of the machine.
+ * cloud shows that it lived and died, or failed; one that was committed and lost its record; or, without any record, what the
+ * cloud holds of the machine.
  */
 export function plannedHost(
   { prior, provider, unrecorded }: PlanInput,
@@ -192,11 +196,11 @@ export function plannedHost(
     );
     return found === undefined ? {} : { planned: { name: found.who.name } };
   }
-  if (last.number === prior.revision?.number) return {};
   const key = last.target.machines.find(({ name }) => name === machine)?.host;
   const node = last.target.nodes.find((one) => keyOf(one) === key);
   if (node === undefined) return {};
   const seen = unrecorded.find(({ who }) => who.name === node.name);
+  if (seen === undefined && !isOpen(prior)) return {};
   if (seen?.phase === "gone" || seen?.phase === "failed") return {};
   const { name, spec } = node;
   return { planned: omitUndefined({ name, spec, seen: seen?.spec }) };

@@ -60,6 +60,7 @@ import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { staleKeys } from "./stale-records.js";
 import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
+import { refuseLostRecords } from "../refusals/lost-records.js";
 import { refuseOlderState } from "../refusals/older-state.js";
 import { undoOf } from "../undo/undo.js";
 import type { Judged } from "../decisions/verdicts.js";
@@ -74,11 +75,12 @@ import { type Refusal, RefusedChange } from "../refused-change.js";
 /**
  * Holds what is wanted against state and cloud. Pure: the same input gives the same plan. Throws
  * UNSUPPORTED_CHANGE, PROTECTED (all of them at once), INVALID_INPUT (names that clash), GRAPH_CYCLE, AMBIGUOUS_OWNER for
- * a state that is older than the cloud, and NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
+ * a state that is older than the cloud, BAD_STATE for one that lacks records, and NOT_REVERSIBLE for a control plane older than what an open transaction has brought it to.
  */
 export function makePlan(input: PlanInput): Plan {
   const plan = planRemaining(input);
   refuseOlderState(input, () => plan.target);
+  refuseLostRecords(input, plan);
   return { ...plan, waves: wavesOf(plan) };
 }
 

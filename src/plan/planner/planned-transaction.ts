@@ -76,6 +76,7 @@ export function transactionOf(
     former: found.former.length > 0 ? found.former : undefined,
     superseded: found.superseded.length > 0 ? found.superseded : undefined,
     letGo: found.letGo.length > 0 ? found.letGo : undefined,
+    copies: input.copies?.map(({ id }) => id),
     cloud,
     programValues: last?.programValues,
   });

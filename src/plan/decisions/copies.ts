@@ -1,0 +1,27 @@
+import { keyOf } from "../../graph/graph.js";
+import type { Observed } from "../../provider/port.js";
+import { cloudResources, type PriorState } from "../../records/prior-state.js";
+import type { ObservedResources } from "../observation.js";
+
+/**
+ * Ids of what bears the marks of a recorded resource beside the living one itself: somebody has copied that with its marks, as by
+ * "launch more like this" or a restored snapshot. No apply of ours makes a second one of a name, so it is neither found again nor
+ * deleted as left by one; what was taken for a copy once stays one when its original goes. Pure.
+ */
+export function copiesAmong(
+  unrecorded: readonly Observed[],
+  prior: PriorState,
+  observedResources: ObservedResources,
+): ReadonlySet<string> {
+  const { clusterUid, copies } = prior.transaction ?? {};
+  if (clusterUid === undefined) return new Set();
+  const known = new Set(copies);
+  const living = new Set(
+    cloudResources(prior)
+      .map(({ key }) => key)
+      .filter((key) => observedResources.get(key) !== "gone"),
+  );
+  const isCopy = ({ id, who, phase }: Observed) =>
+    phase !== "gone" && who.clusterUid === clusterUid && (known.has(id) || living.has(keyOf(who)));
+  return new Set(unrecorded.filter(isCopy).map(({ id }) => id));
+}
