@@ -303,9 +303,7 @@ function extras(
     ...pending.map(({ key }) => key),
     ...(isOpen(state) ? transaction.target.nodes.map(keyOf) : []),
   ]);
-  const made = unrecorded.filter(
-    ({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)),
-  );
+  const made = unrecorded.filter(({ phase, who }) => phase !== "gone" && !expected.has(keyOf(who)));
   return [...made, ...copies].map((one): DriftItem => ({
     ...subjectOf({ kind: one.who.kind, name: one.who.name, id: one.id }),
     class: "extra",

@@ -44,7 +44,7 @@ describe("a copy that somebody makes of a resource with its marks", () => {
 
   it("stays when all of its cluster is destroyed, and keeps what it uses", async () => {
     const engine = await FakeEngine.running(goal);
-    const [network, copy] = [copied(engine, 0), copied(engine, lastOf(engine))];
+    const [copy, network] = [copied(engine, lastOf(engine)), copied(engine, 0)];
     assert.match(
       outcomeText(await engine.destroy()),
       /stopped incomplete: cannot delete LocalNetwork network: .*: db-\w+-1 use it/,

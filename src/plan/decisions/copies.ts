@@ -16,12 +16,14 @@ export function copiesAmong(
   const { clusterUid, copies } = prior.transaction ?? {};
   if (clusterUid === undefined) return new Set();
   const known = new Set(copies);
-  const living = new Set(
-    cloudResources(prior)
-      .map(({ key }) => key)
-      .filter((key) => observedResources.get(key) !== "gone"),
+  const alive = unrecorded.filter(
+    ({ phase, who }) => phase !== "gone" && who.clusterUid === clusterUid,
   );
-  const isCopy = ({ id, who, phase }: Observed) =>
-    phase !== "gone" && who.clusterUid === clusterUid && (known.has(id) || living.has(keyOf(who)));
-  return new Set(unrecorded.filter(isCopy).map(({ id }) => id));
+  const recorded = cloudResources(prior).map(({ key }) => key);
+  // A copy can be copied as well.
+  const originals = new Set([
+    ...recorded.filter((key) => observedResources.get(key) !== "gone"),
+    ...alive.filter(({ id }) => known.has(id)).map(({ who }) => keyOf(who)),
+  ]);
+  return new Set(alive.filter(({ who }) => originals.has(keyOf(who))).map(({ id }) => id));
 }

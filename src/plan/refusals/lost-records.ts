@@ -1,6 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
-import { isOpen } from "../../records/prior-state.js";
+import { isOpen, pendingDeletions } from "../../records/prior-state.js";
 import { hostInName } from "../decisions/hosts.js";
 import type { PlanInput } from "../plan-input.js";
 import type { RemainingPlan } from "../plan.js";
@@ -20,11 +20,12 @@ export function refuseLostRecords(
   const { target, number } = transaction;
   const committed = new Set(target.nodes.map(keyOf));
   const living = livingKeys(input);
+  const condemned = new Set(pendingDeletions(prior).map(({ key }) => key));
   const isLost = ({ kind, name }: { readonly kind: string; readonly name: string }) => {
     const host = hostInName(name);
     const serves = host === undefined || living.has(nodeKey(input.provider.hostKind, host));
     const key = nodeKey(kind, name);
-    return committed.has(key) && living.has(key) && serves;
+    return committed.has(key) && living.has(key) && serves && !condemned.has(key);
   };
   const names = orphaned
     .filter(({ who }) => isLost(who))
