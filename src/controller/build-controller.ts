@@ -59,7 +59,10 @@ export function buildController(
     source,
     queue,
     clock,
-    sink,
+    sink: (key, event) => {
+      queue.progressed(key);
+      sink(key, event);
+    },
     providers,
     random: Math.random,
     withStack: (stack, work) =>

@@ -5,15 +5,15 @@ import type { QueueState } from "./queue.js";
 interface HealthLimits {
   /** Nothing has moved for so long although clusters wait: no pass takes that long. */
   readonly stuckAfterMs: number;
-  /** One piece of work takes so long: it hangs. */
-  readonly longestWorkMs: number;
+  /** Work on one cluster has shown no progress for so long: it hangs. However long it takes, it is well as long as it gets on. */
+  readonly longestQuietMs: number;
   /** The API server has answered nothing for so long. */
   readonly unreachableAfterMs: number;
 }
 
 const defaultHealthLimits: HealthLimits = {
   stuckAfterMs: 15 * 60_000,
-  longestWorkMs: 60 * 60_000,
+  longestQuietMs: 60 * 60_000,
   unreachableAfterMs: 60_000,
 };
 
@@ -61,16 +61,16 @@ export class Health {
     const state = this.queueState?.();
     if (state === undefined) return [];
     const nowMs = this.clock.now();
-    const { stuckAfterMs, longestWorkMs } = this.limits;
+    const { stuckAfterMs, longestQuietMs } = this.limits;
     const waitsMs = nowMs - Math.max(state.oldestReadyAtMs ?? nowMs, state.lastMoveAtMs);
-    const worksMs = nowMs - (state.oldestWorkAtMs ?? nowMs);
+    const quietMs = nowMs - (state.quietestWorkAtMs ?? nowMs);
     return [
       ...(waitsMs > stuckAfterMs
         ? [
             `the queue has not moved for ${seconds(waitsMs)} although ${counted(state.ready, "cluster waits", "clusters wait")}`,
           ]
         : []),
-      ...(worksMs > longestWorkMs ? [`one reconcile has taken ${seconds(worksMs)} so far`] : []),
+      ...(quietMs > longestQuietMs ? [`one reconcile has not got on for ${seconds(quietMs)}`] : []),
     ];
   }
 

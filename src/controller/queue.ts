@@ -40,9 +40,9 @@ export interface QueueState {
   readonly failing: number;
   /** Since when the key at the head has been ready. */
   readonly oldestReadyAtMs: number | undefined;
-  /** Since when the key that is worked on longest has been. */
-  readonly oldestWorkAtMs: number | undefined;
-  /** When a key was last taken or handed back; at first when the queue was made. */
+  /** Since when the work that has shown no progress for longest has shown none. */
+  readonly quietestWorkAtMs: number | undefined;
+  /** When a key was last taken or handed back, or its work got on; at first when the queue was made. */
   readonly lastMoveAtMs: number;
 }
 
@@ -59,6 +59,11 @@ interface Waiting {
   readonly isRetry: boolean;
 }
 
+interface Work {
+  readonly startedAtMs: number;
+  readonly progressAtMs: number;
+}
+
 interface Taker {
   readonly give: (key: string) => void;
 }
@@ -72,7 +77,7 @@ interface Taker {
 export class KeyedQueue {
   private readonly ready = new Map<string, number>();
   private readonly waiting = new Map<string, Waiting>();
-  private readonly working = new Map<string, number>();
+  private readonly working = new Map<string, Work>();
   /** Keys to come again as soon as their present work ends. */
   private readonly again = new Set<string>();
   private readonly failures = new Map<string, number>();
@@ -135,14 +140,19 @@ export class KeyedQueue {
     });
   }
 
+  /** Work on the key has got on: it does not hang. Of a key that is not worked on it means nothing. */
+  progressed(key: string): void {
+    const work = this.working.get(key);
+    if (work !== undefined) this.working.set(key, { ...work, progressAtMs: this.moved() });
+  }
+
   /** Hands a taken key back with what came of it. */
   done(key: string, outcome: WorkOutcome): void {
-    const startedAtMs = this.working.get(key);
-    if (startedAtMs === undefined)
-      throw new Error(`key ${key} was handed back without being taken`);
+    const work = this.working.get(key);
+    if (work === undefined) throw new Error(`key ${key} was handed back without being taken`);
     this.working.delete(key);
     const nowMs = this.moved();
-    this.observer.worked?.(key, outcome, nowMs - startedAtMs);
+    this.observer.worked?.(key, outcome, nowMs - work.startedAtMs);
     const comesAgain = this.again.delete(key);
     switch (outcome.kind) {
       case "done":
@@ -182,13 +192,14 @@ export class KeyedQueue {
   }
 
   state(): QueueState {
+    const progress = [...this.working.values()].map(({ progressAtMs }) => progressAtMs);
     return {
       ready: this.ready.size,
       delayed: this.waiting.size,
       working: this.working.size,
       failing: this.failures.size,
       oldestReadyAtMs: this.ready.values().next().value,
-      oldestWorkAtMs: this.working.values().next().value,
+      quietestWorkAtMs: progress.length === 0 ? undefined : Math.min(...progress),
       lastMoveAtMs: this.lastMoveAtMs,
     };
   }
@@ -234,7 +245,7 @@ export class KeyedQueue {
       if (taker === undefined) return;
       this.ready.delete(key);
       const nowMs = this.moved();
-      this.working.set(key, nowMs);
+      this.working.set(key, { startedAtMs: nowMs, progressAtMs: nowMs });
       this.observer.taken?.(key, nowMs - readyAtMs);
       taker.give(key);
     }

@@ -3,7 +3,7 @@ import { Health } from "../../src/controller/health.js";
 import type { QueueState } from "../../src/controller/queue.js";
 import { FakeClock } from "../support/fake-clock.js";
 
-const limits = { stuckAfterMs: 60_000, longestWorkMs: 600_000, unreachableAfterMs: 30_000 };
+const limits = { stuckAfterMs: 60_000, longestQuietMs: 600_000, unreachableAfterMs: 30_000 };
 const idle: QueueState = {
   ready: 0,
   delayed: 0,
@@ -11,7 +11,7 @@ const idle: QueueState = {
   failing: 0,
   lastMoveAtMs: 0,
   oldestReadyAtMs: undefined,
-  oldestWorkAtMs: undefined,
+  quietestWorkAtMs: undefined,
 };
 
 describe("Health", () => {
@@ -72,9 +72,9 @@ describe("Health", () => {
     },
     {
       name: "work that hangs while nobody waits",
-      state: { working: 1, oldestWorkAtMs: 100_000 },
+      state: { working: 1, quietestWorkAtMs: 100_000 },
       nowMs: 800_000,
-      want: ["one reconcile has taken 700 s so far"],
+      want: ["one reconcile has not got on for 700 s"],
     },
   ];
   for (const { name, state, nowMs, want } of cases) {

@@ -204,6 +204,25 @@ describe("KeyedQueue", () => {
     assert.equal(queue.state().ready, 1, "d is not begun");
   });
 
+  it("knows the work that has not got on for longest, whenever it began", async () => {
+    const queue = queueAt(clock);
+    for (const key of ["a", "b"]) queue.add(key);
+    for (const _key of ["a", "b"]) await queue.take(never);
+    clock.advance(7_200_000);
+    queue.progressed("a");
+    queue.progressed("of nobody");
+    assert.deepEqual(
+      [queue.state().quietestWorkAtMs, queue.state().lastMoveAtMs],
+      [0, 7_200_000],
+      "b has been quiet",
+    );
+    queue.progressed("b");
+    assert.equal(queue.state().quietestWorkAtMs, 7_200_000);
+    queue.done("a", done);
+    queue.done("b", done);
+    assert.equal(queue.state().quietestWorkAtMs, undefined);
+  });
+
   it("says what it holds", async () => {
     const queue = queueAt(clock);
     for (const key of ["a", "b", "c"]) queue.add(key);
@@ -216,7 +235,7 @@ describe("KeyedQueue", () => {
       working: 1,
       failing: 0,
       oldestReadyAtMs: 0,
-      oldestWorkAtMs: 5,
+      quietestWorkAtMs: 5,
       lastMoveAtMs: 5,
     });
   });
