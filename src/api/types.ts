@@ -1,3 +1,4 @@
+import { CapstanError } from "./error.js";
 import { digestOf } from "./digest.js";
 import type { JsonObject } from "./json.js";
 import type { ObjectOf, WrittenMachineSpec, WrittenVersions } from "./schema.js";
@@ -48,9 +49,19 @@ export function clusterNameOf(cluster: ClusterObject): string {
   return `${cluster.metadata.namespace}/${cluster.metadata.name}`;
 }
 
-/** The stack that somebody means who writes "default/prod" or "default.prod". Pure. */
+/** A name becomes a part of paths and keys. Source: https://www.pulumi.com/docs/iac/concepts/stacks/#stack-naming */
+const stackNamePattern = /^[A-Za-z0-9][\w.-]*$/;
+
+/** The stack that somebody means who writes "default/prod" or "default.prod". Throws BAD_USAGE for what can be none. Pure. */
 export function stackNamed(word: string): string {
-  return word.replace("/", ".");
+  const name = word.replace("/", ".");
+  if (stackNamePattern.test(name)) return name;
+  throw new CapstanError({
+    code: "BAD_USAGE",
+    source: "user",
+    message: `${JSON.stringify(word)} is no name of a stack`,
+    hint: "a stack is named <namespace>/<cluster> or <namespace>.<cluster>; manifests are named with -f",
+  });
 }
 
 /** Pulumi refuses longer stack names. Source: architecture section 7. */

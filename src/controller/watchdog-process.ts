@@ -6,11 +6,11 @@ import {
   type ProcessIdentity,
   signalGroup,
 } from "../engine/locks/process-identity.js";
-import { leaseClock } from "../kube/lease-clock.js";
+import { leaseClock, saidAgoMs } from "../kube/lease-clock.js";
 
 // Runs beside a controller that leads, and ends its engines once the lease is about to: also where the controller itself
 // does not run at that time (SIGSTOP), and when it has died. It is told, a JSON object a line:
-//   {"leftMs": 11500}        the engines may run for so long from now on
+//   {"leftMs": 11500, "said": {"steadyMs": ..., "wallMs": ...}}  the engines may run for so long from when it was said, by the clocks of both
 //   {"begins": <identity>}   an engine that is about to begin; answered with its pid once it is one of those
 //   {"ended": <pid>}
 // It ends once there is nobody to tell it anything and nothing to end.
@@ -26,8 +26,8 @@ let endsAtMs = 0;
 function hear(line: string): void {
   const told = JSON.parse(line) as Json;
   if (!isJsonObject(told)) return;
-  const { leftMs, begins, ended } = told;
-  if (typeof leftMs === "number") endsAtMs = clock.cautiousMs() + leftMs;
+  const { leftMs, said, begins, ended } = told;
+  if (typeof leftMs === "number") endsAtMs = clock.cautiousMs() + leftMs - saidAgoMs(said);
   if (isIdentity(begins)) {
     engines.set(begins.pid, begins);
     process.stdout.write(`${begins.pid}\n`);

@@ -4,6 +4,7 @@ import { createInterface } from "node:readline";
 import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { CapstanError } from "../api/error.js";
+import { saidNow } from "../kube/lease-clock.js";
 import { identify } from "../engine/locks/process-identity.js";
 import type { EngineGuard } from "../engine/pulumi/engine.js";
 
@@ -57,7 +58,7 @@ export class EngineWatchdog implements EngineGuard {
 
   /** Engines may run for so long from now on, milliseconds. */
   extend(leftMs: number): void {
-    this.tell({ leftMs });
+    this.tell({ leftMs, said: saidNow() });
   }
 
   /** Resolves once the process knows the engine, which has not begun yet. Throws ENGINE_DEAD when it never will. */

@@ -1,3 +1,4 @@
+import { isJsonObject, type Json } from "../api/json.js";
 import { systemClock } from "../provider/clock.js";
 
 /**
@@ -38,4 +39,26 @@ export function leaseClock(
     },
     sleep: (ms, signal) => systemClock.sleep(ms, signal),
   };
+}
+
+/** When something is said, for another process of this machine: by the clock that all of them share, and by the wall's. */
+export interface SaidAt {
+  readonly steadyMs: number;
+  readonly wallMs: number;
+}
+
+export function saidNow(): SaidAt {
+  return { steadyMs: sharedSteadyMs(), wallMs: Date.now() };
+}
+
+/** How long ago something was said, milliseconds, by whichever clock moved more since; for ever ago what does not say when. */
+export function saidAgoMs(said: Json | undefined, now: SaidAt = saidNow()): number {
+  const { steadyMs, wallMs } = isJsonObject(said) ? said : {};
+  if (typeof steadyMs !== "number" || typeof wallMs !== "number") return Infinity;
+  return Math.max(0, now.steadyMs - steadyMs, now.wallMs - wallMs);
+}
+
+/** `performance.now` counts from the start of its own process. */
+function sharedSteadyMs(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n);
 }

@@ -1,15 +1,17 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { hostname } from "node:os";
 import { DatabaseSync } from "node:sqlite";
 import { join } from "node:path";
 import {
   engineOf,
+  type EngineSight,
   enginesNotedHere,
   holderLiveness,
-  livenessIn,
   noteEngine,
   type NotedEngine,
   noteRunning,
+  sightIn,
 } from "../../src/engine/locks/engine-roster.js";
 import { identify, type Liveness, startTimeMs } from "../../src/engine/locks/process-identity.js";
 import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
@@ -21,10 +23,16 @@ const since = "2026-01-01T12:00:00.5+01:00";
 const sinceMs = Date.parse(since);
 const lock = { pid: 7, user: "ann", host: "laptop", since };
 
-/** An engine that was noted, and whether it lives now. */
+/** An engine that was noted, whether it lives now, and what is there under its pid. */
 interface Noted extends NotedEngine {
   readonly now: Liveness;
+  readonly presentSinceMs?: number;
 }
+
+const sight: EngineSight = {
+  liveness: (engine) => (engine as Noted).now,
+  presentSinceMs: (engine) => (engine as Noted).presentSinceMs,
+};
 
 const noted = (now: Liveness, beforeMs: number, changed: object = {}): Noted => ({
   identity: { host: "laptop", boot: "b", pid: 7, started: now, ...changed },
@@ -59,6 +67,21 @@ describe("whether the engine that took a lock lives", () => {
       want: "unknown",
     },
     {
+      name: "it lives and was long in locking",
+      engines: [noted("alive", 300_000)],
+      want: "alive",
+    },
+    {
+      name: "somebody has its pid now who was there when the lock was taken",
+      engines: [{ ...noted("dead", 500), presentSinceMs: sinceMs - 100 }],
+      want: "unknown",
+    },
+    {
+      name: "somebody has its pid now who came later",
+      engines: [{ ...noted("dead", 500), presentSinceMs: sinceMs + 5_000 }],
+      want: "dead",
+    },
+    {
       name: "of two that it may be one lives",
       engines: [noted("dead", 500), noted("alive", 900)],
       want: "alive",
@@ -71,17 +94,13 @@ describe("whether the engine that took a lock lives", () => {
   ];
   for (const { name, engines, want } of cases) {
     it(`is ${want} when ${name}`, () => {
-      const now = (engine: NotedEngine) => (engine as Noted).now;
-      assert.equal(holderLiveness(lock, engines, now), want);
+      assert.equal(holderLiveness(lock, engines, sight), want);
     });
   }
 
   it("is unknown when the lock's time cannot be read", () => {
     const engines = [noted("dead", 500)];
-    assert.equal(
-      holderLiveness({ ...lock, since: "yesterday" }, engines, () => "dead"),
-      "unknown",
-    );
+    assert.equal(holderLiveness({ ...lock, since: "yesterday" }, engines, sight), "unknown");
   });
 });
 
@@ -107,9 +126,34 @@ describe("an engine of whoever led before", () => {
       want: "alive",
     },
   ];
+  const ended = { ...(identify(process.pid) ?? far), started: "1" };
+  const other = identify(process.ppid) ?? far;
+  cases.push(
+    {
+      name: "that has ended while its command lives",
+      engine: { identity: ended, command: other },
+      want: "alive",
+    },
+    {
+      name: "that has ended, as its own command sees it",
+      engine: { identity: ended, command: identify(process.pid) ?? far },
+      want: "dead",
+    },
+    {
+      name: "that has ended with its command",
+      engine: { identity: ended, command: ended },
+      want: "dead",
+    },
+    {
+      name: "that has ended while whoever led before lives",
+      engine: { identity: ended, command: other, term },
+      now: { ...term, transition: 8 },
+      want: "dead",
+    },
+  );
   for (const { name, engine, now, want } of cases) {
     it(`is ${want} ${name}`, () => {
-      assert.equal(livenessIn(now)({ identity: far, sinceMs, ...engine }), want);
+      assert.equal(sightIn(now).liveness({ identity: far, sinceMs, ...engine }), want);
     });
   }
 });
@@ -124,7 +168,7 @@ describe("the engines of a state folder", () => {
   });
 
   const livenessOfLock = (lock: PulumiLock) =>
-    holderLiveness(lock, enginesNotedHere(scratch.path, lock), livenessIn(undefined));
+    holderLiveness(lock, enginesNotedHere(scratch.path, lock), sightIn(undefined));
 
   it("tell of a lock whether its engine lives", () => {
     assert.equal(livenessOfLock(own()), "unknown");
@@ -134,7 +178,13 @@ describe("the engines of a state folder", () => {
     const ended = JSON.stringify({ ...identify(process.pid), started: "1" });
     database.prepare("UPDATE engines SET identity = ?").run(ended);
     database.close();
-    assert.equal(livenessOfLock(own()), "dead");
+    assert.equal(livenessOfLock(own()), "unknown", "this process has its pid");
+    const { pid: nobodys } = spawnSync(process.execPath, ["-e", ""]);
+    const again = new DatabaseSync(join(scratch.path, "locks.db"));
+    again.prepare("UPDATE engines SET pid = ?").run(nobodys);
+    again.exec("UPDATE engines SET identity = json_set(identity, '$.pid', pid)");
+    again.close();
+    assert.equal(livenessOfLock({ ...own(), pid: nobodys }), "dead");
     assert.equal(livenessOfLock({ ...own(), host: "elsewhere" }), "unknown");
   });
 

@@ -115,8 +115,12 @@ describe("two machines on one PostgreSQL", function () {
     );
     const asked = await there.capstan(0, "unlock", demoStack, "--yes");
     assert.match(asked.stdout, /a Pulumi engine, since .*: nothing here can tell whether it lives/);
+    // Whichever machine comes next waits for calls that may still happen.
+    const givenUp = () => objects.list(`.capstan/given-up/capstan/${demoStack}`);
+    assert.equal((await givenUp()).length, 1);
     const { stdout } = await there.up();
     assert.match(stdout, /Transaction 2 is not finished; this goes on with it/);
+    assert.deepEqual(await givenUp(), []);
     await there.assertSound(demoStack);
     assert.equal(here.hostOf("worker-1").state, "running");
   });

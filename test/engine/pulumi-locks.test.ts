@@ -3,7 +3,13 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { lockObjects, locksToldOf, readPulumiLocks } from "../../src/engine/locks/pulumi-locks.js";
+import {
+  lockObjects,
+  locksToldOf,
+  heldLocks,
+  lockObjects,
+  readPulumiLocks,
+} from "../../src/engine/locks/pulumi-locks.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -28,6 +34,23 @@ describe("Pulumi's locks in a file backend", () => {
   const lock = (holder: Record<string, unknown>) =>
     writeFileSync(join(folder, "a.json"), JSON.stringify(holder));
   const holder = { pid: process.pid, username: "ann", timestamp: new Date().toISOString() };
+
+  it("are removed one by one: what somebody locked since stays", async () => {
+    lock({ ...holder, hostname: hostname() });
+    const [found] = (await heldLocks(backend(true), stack)) ?? [];
+    writeFileSync(join(folder, "b.json"), JSON.stringify({ ...holder, hostname: "elsewhere" }));
+    await found?.remove?.();
+    assert.deepEqual(
+      (await read())?.map(({ host }) => host),
+      ["elsewhere"],
+    );
+  });
+
+  it("that are folders go only when they are empty", async () => {
+    mkdirSync(join(folder, "c.json", "somebody's"), { recursive: true });
+    const [found] = (await lockObjects(backend(true), stack)) ?? [];
+    assert.throws(() => void found?.remove(), /ENOTEMPTY/);
+  });
 
   it("tell who took them", async () => {
     lock({ ...holder, hostname: hostname() });

@@ -21,8 +21,8 @@ export async function stacksOf(
     options.file.length === 0
       ? []
       : loadManifests(options, context).clusters.map(({ cluster }) => stackNameOf(cluster));
-  const chosen = [...named.map(stackNamed), ...fromFiles];
   await refusePaths(named, engine);
+  const chosen = [...named.map(stackNamed), ...fromFiles];
   return chosen.length > 0 ? [...new Set(chosen)] : engine.stacks.list();
 }
 
@@ -78,7 +78,7 @@ async function refusePaths(named: readonly string[], engine: Engine): Promise<vo
   const paths = named.filter((name) => existsSync(name));
   if (paths.length === 0) return;
   const stacks = await engine.stacks.list();
-  const path = paths.find((name) => !stacks.includes(stackNamed(name)));
+  const path = paths.find((name) => !stacks.includes(name.replace("/", ".")));
   if (path === undefined) return;
   throw new CapstanError({
     code: "BAD_USAGE",

@@ -4,7 +4,7 @@ import type { Liveness } from "../../engine/locks/process-identity.js";
 import { confirm } from "../confirm.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { stacksOf } from "./stacks.js";
+import { nothingRecorded, stacksOf } from "./stacks.js";
 
 export interface UnlockOptions extends GlobalOptions {
   readonly yes?: boolean;
@@ -24,6 +24,9 @@ export async function unlockCommand(
   const [stack = stackName] = await stacksOf([stackName], { file: [] }, engine, context);
   const locked = { workspace, stack, nowMs: clock.now() };
   const found = await foundLocks(locked);
+  if (found.length === 0 && !(await engine.stacks.list()).includes(stack)) {
+    throw await nothingRecorded("unlock", stack, engine);
+  }
   const told = found.map(({ by, holder, liveness }) => ({ by, holder, liveness }));
   const doubtful = found.filter(({ liveness }) => liveness === "unknown");
   if (!json) for (const lock of found) terminal.write(`${stack} is locked by ${lockLine(lock)}\n`);

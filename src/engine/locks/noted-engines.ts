@@ -68,9 +68,30 @@ async function notesBeside(
 /** What is cut off or of another release tells nothing. */
 function engineIn(text: string | undefined): NotedEngine[] {
   const told = text === undefined ? undefined : parsedJson(text);
-  const { identity, sinceMs, term = null } = isJsonObject(told) ? told : {};
+  const { identity, sinceMs, term = null, command = null } = isJsonObject(told) ? told : {};
   if (!isJsonObject(identity) || typeof sinceMs !== "number") return [];
-  return notedIn({ ...identity, term }, sinceMs);
+  return notedIn({ ...identity, term, command }, sinceMs);
+}
+
+/**
+ * Says to whoever works on the stack next, from whatever state folder, that somebody was given up whose last calls may still
+ * happen. Nothing where the state folder is the only one. Throws BAD_STATE when the backend takes no notes.
+ */
+export async function noteGivenUp(workspace: NotedWorkspace, stack: string): Promise<void> {
+  const key = `${givenUpFolder(workspace, stack)}/${randomUUID()}.json`;
+  await sharedObjects(workspace)?.write(key, "{}");
+}
+
+/** The notes of that. Throws BAD_STATE when the backend cannot be read. */
+export async function givenUpNotes(
+  workspace: NotedWorkspace,
+  stack: string,
+): Promise<readonly string[]> {
+  return (await sharedObjects(workspace)?.list(givenUpFolder(workspace, stack))) ?? [];
+}
+
+function givenUpFolder(workspace: NotedWorkspace, stack: string): string {
+  return `.capstan/given-up/${workspace.projectName}/${workspace.stackName(stack)}`;
 }
 
 function sharedObjects({ isShared, objects }: NotedWorkspace): BackendObjects | undefined {

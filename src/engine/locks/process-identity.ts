@@ -41,6 +41,19 @@ export function isIdentity(value: Json | undefined): value is JsonObject & Proce
   );
 }
 
+/** Whether both tell of one process. Pure. */
+export function sameProcess(one: ProcessIdentity, other: ProcessIdentity | undefined): boolean {
+  const about = ({ boot, pidNamespace = "", pid, started }: ProcessIdentity) =>
+    [boot, pidNamespace, pid, started].join(" ");
+  return other !== undefined && about(one) === about(other);
+}
+
+/** Whether its pid means here what it meant there. */
+export function isOfHere({ boot, pidNamespace }: ProcessIdentity): boolean {
+  const here = ownSurroundings();
+  return boot === here.boot && pidNamespace === here.pidNamespace;
+}
+
 export type Liveness = "alive" | "dead" | "unknown";
 
 /** Whether that very process lives. */

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { isJsonObject, type Json } from "../../api/json.js";
@@ -37,6 +37,20 @@ interface LockObject {
   readonly remove: () => Promise<void>;
 }
 
+/** A lock, and what removes it alone; absent where only Pulumi can. */
+export interface HeldLock {
+  readonly lock: PulumiLock;
+  readonly remove?: () => Promise<void>;
+}
+
+/** What `heldLocks` finds, without the means to remove it. Throws what that does. */
+export async function readPulumiLocks(
+  workspace: LockedWorkspace,
+  stack: string,
+): Promise<PulumiLock[] | undefined> {
+  return (await heldLocks(workspace, stack))?.map(({ lock }) => lock);
+}
+
 /**
  * The locks on a stack. Undefined for backends that only Pulumi can read: there an engine has to be asked. Throws BAD_STATE
  * for a lock that cannot be read: somebody may hold it. One that was cut off in
@@ -44,18 +58,18 @@ interface LockObject {
  * (docs/state.md#a-lock-that-cannot-be-read). On a backend of one machine that is proof enough; on a shared
  * one the disk that has lost the rest may be another machine's.
  */
-export async function readPulumiLocks(
+export async function heldLocks(
   workspace: LockedWorkspace,
   stack: string,
-): Promise<PulumiLock[] | undefined> {
+): Promise<HeldLock[] | undefined> {
   const objects = await lockObjects(workspace, stack);
-  return objects?.map(({ name, lock, fault = "" }) => {
+  return objects?.map(({ name, lock, fault = "", remove }) => {
     if (lock === undefined) throw unreadable(stack, name, fault);
-    return lock;
+    return { lock, remove };
   });
 }
 
-/** The objects of the locks on a stack, whether or not they can be read; undefined where `readPulumiLocks` answers that. */
+/** The objects of the locks on a stack, whether or not they can be read; undefined where `heldLocks` answers that. */
 export async function lockObjects(
   workspace: LockedWorkspace,
   stack: string,
@@ -79,7 +93,7 @@ function lockFiles(folder: string, stack: string, isShared: boolean): LockObject
   const names = namesIn(folder, stack).filter((name) => name.endsWith(".json"));
   return names.flatMap((base): LockObject[] => {
     const name = join(folder, base);
-    const remove = () => Promise.resolve(rmSync(name, { force: true, recursive: true }));
+    const remove = () => Promise.resolve(removeEntry(name));
     try {
       return [{ name, ...lockOrFault(readFileSync(name, "utf8"), isShared), remove }];
     } catch (error) {
@@ -87,6 +101,12 @@ function lockFiles(folder: string, stack: string, isShared: boolean): LockObject
       return [{ name, lock: undefined, fault: messageOf(error), remove }];
     }
   });
+}
+
+/** A folder in the place of a lock goes only when it is empty: whatever is in it is not Pulumi's. */
+function removeEntry(path: string): void {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory() === true) rmdirSync(path);
+  else rmSync(path, { force: true });
 }
 
 /** How long writing a lock may take. */

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { isCapstanError } from "../../api/error.js";
 import type { Workspace } from "../backend/workspace.js";
-import { holderLiveness, livenessIn } from "./engine-roster.js";
+import { holderLiveness, sightIn } from "./engine-roster.js";
 import { commandText, lockedBy, ownHolder, recordedHolder, recordedText } from "./lock.js";
 import { addHolder, lockFile, openLocks, putLocksAside, swapHolder } from "./locks-file.js";
-import { enginesNoted } from "./noted-engines.js";
+import { enginesNoted, noteGivenUp } from "./noted-engines.js";
 import { type Liveness, livenessOf } from "./process-identity.js";
 import { holderText, lockObjects } from "./pulumi-locks.js";
 
@@ -35,6 +35,7 @@ export async function foundLocks(locked: Locked): Promise<FoundLock[]> {
  * Throws LOCKED when somebody has locked it anew meanwhile, and what a disk or a backend that cannot be written does.
  */
 export async function removeLocks(found: readonly FoundLock[], locked: Locked): Promise<void> {
+  await noteGivenUp(locked.workspace, locked.stack);
   for (const lock of found) await lock.remove();
   if (found.every(({ by }) => by === "engine")) leaveGivenUp(locked, undefined);
 }
@@ -79,7 +80,7 @@ async function engineLocks({ workspace, stack }: Locked): Promise<FoundLock[]> {
       return { ...unreadable(`whom ${name} does not name: ${fault}`, remove), by: "engine" };
     }
     const engines = await enginesNoted(workspace, stack, lock);
-    const liveness = holderLiveness(lock, engines, livenessIn(undefined));
+    const liveness = holderLiveness(lock, engines, sightIn(undefined));
     return { by: "engine", holder: holderText(lock), liveness, remove };
   });
   return Promise.all(found);

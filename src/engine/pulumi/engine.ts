@@ -29,11 +29,18 @@ import {
 import { withoutPasswords } from "../backend/project.js";
 import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
-import { engineOf, holderLiveness, livenessIn } from "../locks/engine-roster.js";
+import { holderLiveness, ownEngine, sightIn } from "../locks/engine-roster.js";
 import type { LeaseTerm } from "../locks/lease-term.js";
 import { enginesNoted, forgetEnded, noteBeside } from "../locks/noted-engines.js";
-import type { Liveness } from "../locks/process-identity.js";
 import {
+  identify,
+  type Liveness,
+  livenessOf,
+  type ProcessIdentity,
+} from "../locks/process-identity.js";
+import {
+  type HeldLock,
+  heldLocks,
   holderText,
   type PulumiLock,
   readPulumiLocks,
@@ -121,7 +128,8 @@ export type StackEngine = Pick<
 export class Engine {
   readonly stacks: BackendStacks;
 
-  private running: number | undefined;
+  /** The engine that runs; what it is cannot be told of one that has ended already. */
+  private running: { readonly pid: number; readonly is: ProcessIdentity | undefined } | undefined;
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
 
@@ -141,7 +149,8 @@ export class Engine {
 
   /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
   assertAlive(): void {
-    if (this.running !== undefined) return;
+    // Its end may not have been heard of yet, by a process that was frozen above all.
+    if (this.running?.is !== undefined && livenessOf(this.running.is) !== "dead") return;
     throw new CapstanError({
       code: "ENGINE_DEAD",
       source: "engine",
@@ -293,18 +302,32 @@ export class Engine {
     for (;;) {
       const locks = await this.locksOn(stack);
       if (locks.length === 0) return;
-      const found = await this.holdersOf(stack, locks);
+      const found = await this.holdersOf(
+        stack,
+        locks.map(({ lock }) => lock),
+      );
       const living = found.find(({ liveness }) => liveness !== "dead");
-      if (living === undefined) break;
+      if (living === undefined) return this.removeDead(stack, locks);
       const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
       if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living.lock, stack);
       await untilUnlocked(this.sightOf(stack), giveUpAtMs);
     }
-    this.options.workspace.dropDamagedMetadata(stack);
+  }
+
+  /**
+   * These and no others: somebody else may have found them dead, too, and hold the stack by now. "pulumi cancel" removes whatever lock
+   * there is, and is left for backends that only Pulumi can read.
+   */
+  private async removeDead(stack: string, locks: readonly HeldLock[]): Promise<void> {
+    const { workspace, term } = this.options;
+    workspace.dropDamagedMetadata(stack);
     this.mendState(stack);
     this.unsettled = true;
-    await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
-    await forgetEnded(this.options.workspace, stack, livenessIn(this.options.term));
+    for (const { remove } of locks) await remove?.();
+    if (locks.some(({ remove }) => remove === undefined)) {
+      await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
+    }
+    await forgetEnded(workspace, stack, sightIn(term).liveness);
   }
 
   private get clock(): Clock {
@@ -328,19 +351,20 @@ export class Engine {
     const { workspace, term } = this.options;
     const seen = locks.map(async (lock) => {
       const engines = await enginesNoted(workspace, stack, lock);
-      return { lock, liveness: holderLiveness(lock, engines, livenessIn(term)) };
+      return { lock, liveness: holderLiveness(lock, engines, sightIn(term)) };
     });
     return Promise.all(seen);
   }
 
   /** Locks that only Pulumi can read are found by running into them: an engine reads Transaction again. */
-  private async locksOn(stack: string): Promise<PulumiLock[]> {
+  private async locksOn(stack: string): Promise<HeldLock[]> {
     const { workspace } = this.options;
-    const read = await readPulumiLocks(workspace, stack);
+    const read = await heldLocks(workspace, stack);
     if (read !== undefined) return read;
     const session = { lookup: () => new RecordResource("Transaction"), cancelled: () => {} };
     const args = refreshArgs([transactionUrn(workspace, stack)]);
-    return refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
+    const told = refusingLocks(await this.attached({ args, patienceMs: 0 }, stack, session));
+    return told.map((lock) => ({ lock }));
   }
 
   private async attached(run: AttachedRun, stack: string, session: HandlerSession) {
@@ -455,16 +479,16 @@ export class Engine {
         stop: interruption?.stop,
         kill: interruption?.kill,
         onBegin: async (pid) => {
-          this.running = pid;
+          this.running = { pid, is: identify(pid) };
           this.options.onEngine?.(pid);
-          const engine = stack === undefined ? undefined : engineOf(pid, this.options.term);
+          const engine = stack === undefined ? undefined : ownEngine(pid, this.options.term);
           if (stack !== undefined && engine !== undefined) {
             forget = await noteBeside(workspace, stack, engine);
           }
           await guard?.begins(pid);
         },
         onEnd: async () => {
-          if (this.running !== undefined) guard?.ended(this.running);
+          if (this.running !== undefined) guard?.ended(this.running.pid);
           this.running = undefined;
           this.options.onEngine?.(undefined);
           await forget();

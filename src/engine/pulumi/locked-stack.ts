@@ -1,6 +1,7 @@
 import type { Clock } from "../../provider/port.js";
 import { Engine, type EngineOptions } from "./engine.js";
 import { StackLock } from "../locks/lock.js";
+import { givenUpNotes } from "../locks/noted-engines.js";
 import { refuseFullDisk } from "./disk-room.js";
 
 interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
@@ -29,11 +30,14 @@ export async function withLockedStack<T>(
     changes: true,
     onEngine: (pid) => lock.setEngine(pid),
   });
-  engine.unsettled = lock.wasTakenOver;
   try {
+    const givenUp = await givenUpNotes(workspace, stack);
+    engine.unsettled = lock.wasTakenOver || givenUp.length > 0;
     await engine.releaseDeadLock(stack);
     await engine.stacks.expect(stack);
-    return await work(engine);
+    const result = await work(engine);
+    if (!engine.unsettled) for (const note of givenUp) await workspace.objects?.remove(note);
+    return result;
   } finally {
     engine.end();
     lock.release();
