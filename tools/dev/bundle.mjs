@@ -11,18 +11,21 @@ import { exitWith, isMain } from "../toolchain/run.mjs";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * The dependencies that every command loads. What only some need is loaded by those, as itself; some of it
- * cannot be joined, since it finds files and decorators' metadata by its own modules.
+ * The dependencies that most commands load, and those of @pulumi/pulumi the protocol only. What few commands need
+ * stays as it is, and is loaded by those: clients of clouds, databases and API servers are the larger part.
  */
 const joinedDependencies = [
+  "@grpc/grpc-js",
+  "@peculiar/x509",
+  "@pulumi/pulumi",
   "ajv",
   "commander",
+  "google-protobuf",
   "ipaddr.js",
   "picocolors",
+  "reflect-metadata",
   "semver",
-  "string-width",
   "typebox",
-  "wrap-ansi",
   "yaml",
 ];
 
@@ -48,6 +51,8 @@ async function bundle() {
     platform: "node",
     format: "esm",
     target: "node22.19",
+    // x509 has its names as a module only; its other form is CommonJS, which an import() gives as one default.
+    mainFields: ["module", "main"],
     external: ["#*", ...separateDependencies()],
     // Error messages and stacks name functions and classes as their sources do.
     keepNames: true,
@@ -78,7 +83,7 @@ function separateDependencies() {
  */
 function licensesOf(inputs) {
   const packages = inputs.flatMap(
-    (input) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? [],
+    (input) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.[0] ?? [],
   );
   return [...new Set(packages)]
     .sort()
