@@ -64,6 +64,8 @@ async function bundle() {
     metafile: true,
     logLevel: "warning",
   });
+  // The check of types takes this instead of what is joined.
+  writeFileSync(join(unfinished, "main.d.ts"), "export {};\n");
   writeFileSync(join(unfinished, "LICENSES.txt"), licensesOf(Object.keys(metafile.inputs)));
   rmSync(target, { recursive: true, force: true });
   renameSync(unfinished, target);
