@@ -30,7 +30,7 @@ const [smallGib, grownGib] = [20, 30];
  */
 export function capstan({ node }) {
   const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  const main = join(root, "dist", "src", "main.js");
+  const main = join(root, "dist", "cli", "main.js");
   return {
     name: "capstan",
     version,

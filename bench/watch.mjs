@@ -10,7 +10,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { ApiServer } from "../dist/test/support/api-server.js";
 
-const cli = fileURLToPath(new URL("../dist/src/main.js", import.meta.url));
+const cli = fileURLToPath(new URL("../dist/cli/main.js", import.meta.url));
 const periodSeconds = 10;
 const machinesEach = 5;
 const bootMs = 300;

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { isFittingNode } from "../tools/toolchain/node-version.mjs";
 import { exitWith, runAttached, withPathFirst } from "../tools/toolchain/run.mjs";
 
-if (isFittingNode(process.version)) await import("../dist/src/main.js");
+if (isFittingNode(process.version)) await import("../dist/cli/main.js");
 else await exitWith(runOnNewerNode);
 
 async function runOnNewerNode() {

@@ -1,9 +1,18 @@
-import stringWidth from "string-width";
-import wrapAnsi from "wrap-ansi";
+import { createRequire } from "node:module";
+import { stripVTControlCharacters } from "node:util";
+
+// Loaded for the first text that needs them, since the expressions for emoji take a twentieth of a second.
+const load = createRequire(import.meta.url);
+const stringWidth = () => load("string-width") as typeof import("string-width");
+const wrapAnsi = () => load("wrap-ansi") as typeof import("wrap-ansi");
+
+/** ASCII, the lines of trees and tables, and two signs of ours: a column each. */
+const plain = /^[ -~\u2500-\u257f…·]*$/;
 
 /** How many columns of a terminal a text takes, an escape sequence none. */
 export function widthOf(text: string): number {
-  return stringWidth(text);
+  const bare = stripVTControlCharacters(text);
+  return plain.test(bare) ? bare.length : stringWidth().default(text);
 }
 
 const graphemes = new Intl.Segmenter();
@@ -27,7 +36,9 @@ export function fit(text: string, columns: number): string {
 
 /** A text broken between words; a longer word gets a line of its own. At least one line. */
 export function wrap(text: string, columns: number): string[] {
-  return wrapAnsi(text.split(/\s+/).join(" "), columns).split("\n");
+  const line = text.split(/\s+/).join(" ");
+  const fits = plain.test(line) && line.length <= columns;
+  return fits ? [line.trim()] : wrapAnsi().default(line, columns).split("\n");
 }
 
 /** In a narrower place a text cannot be read. */

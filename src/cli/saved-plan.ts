@@ -10,7 +10,7 @@ import {
 } from "../plan/saved.js";
 import type { Lookups } from "../provider/port.js";
 import { writeClosedFile } from "./closed-file.js";
-import { packageVersion } from "./version.js";
+import { packageVersion } from "./package.js";
 
 /** Writes the file of `plan --out`, replacing one that is there. */
 export function savePlan(path: string, plan: Omit<SavedPlan, "format" | "release">): void {

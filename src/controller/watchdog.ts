@@ -41,7 +41,7 @@ export class EngineWatchdog implements EngineGuard {
 
   /** Starts the process. `lost` is called when it ends by itself: engines that run are unguarded then. */
   static async start(lost: () => void): Promise<EngineWatchdog> {
-    const program = fileURLToPath(new URL("watchdog-process.js", import.meta.url));
+    const program = fileURLToPath(import.meta.resolve("#watchdog-process"));
     const warden = spawn(process.execPath, [program], {
       stdio: ["pipe", "pipe", "inherit"],
       // A signal to the controller's group is not for it: it ends after the controller.

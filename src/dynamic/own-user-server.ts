@@ -35,21 +35,30 @@ export function listenToOwnUser(
   });
 }
 
-/** Where the kernel does not tell whose a connection is, everybody of the machine is trusted. */
+/**
+ * Where the kernel does not tell whose a connection is, everybody of the machine is trusted. The kernel takes
+ * long to write a table: the second one is read for what is not in the first.
+ */
 function isOfOwnUser(peer: Socket): boolean {
   const uid = process.getuid?.();
-  const tables = uid === undefined ? [] : connectionTables();
-  return tables.length === 0 || tables.some((table) => ownerOf(table, endsOf(peer)) === uid);
+  if (uid === undefined) return true;
+  const ends = endsOf(peer);
+  let isTold = false;
+  for (const file of ["/proc/net/tcp", "/proc/net/tcp6"]) {
+    const table = connectionTable(file);
+    if (table === undefined) continue;
+    if (ownerOf(table, ends) === uid) return true;
+    isTold = true;
+  }
+  return !isTold;
 }
 
-function connectionTables(): string[] {
-  return ["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => {
-    try {
-      return [readFileSync(file, "utf8")];
-    } catch {
-      return [];
-    }
-  });
+function connectionTable(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
 /** Both ends of a connection, as the one who made it sees them. */

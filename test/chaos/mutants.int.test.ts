@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
+import { programOf } from "../support/mutant.js";
 import { attempt, type Result } from "./attempt.js";
 import { type Boundary, boundaryText } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
@@ -58,7 +59,11 @@ describe("chaos against a command line without one protection", function () {
   const aim = async (one: Case, installation: string): Promise<Result> => {
     const [, scenario, [name, fault], boundary, recovery] = one;
     const neighbours = scenario === lagging ? "nobody" : "neighbours";
-    const stage = new ChaosStage(scenario, () => ({ installation }), neighbours);
+    const stage = new ChaosStage(
+      scenario,
+      () => ({ program: programOf(installation) }),
+      neighbours,
+    );
     try {
       const operation = stage.operations[name];
       const baseline = await stage.baseline(operation.baseline);

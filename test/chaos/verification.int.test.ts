@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { addTwin, clearFaults } from "../scenario/cloud-faults.js";
 import { repository, type Sandbox } from "../scenario/sandbox.js";
+import { programOf } from "../support/mutant.js";
 import { type Boundary, startUpTo } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
 import { killAt } from "./chaos-fault.js";
@@ -26,7 +27,7 @@ describe("a create that comes while a rollback is verified", function () {
   /** A rollback that meets it before the second of the listings that have to agree. Answers how it ends and what is there. */
   const rollBack = async (installation: string): Promise<[number, Recovered]> => {
     const stage = new ChaosStage(join(repository, "examples", "quickstart"), () => ({
-      installation,
+      program: programOf(installation),
     }));
     const { stack } = stage;
     const operation = stage.operations.scale;

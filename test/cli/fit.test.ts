@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import stringWidth from "string-width";
+import wrapAnsi from "wrap-ansi";
 import { fit, widthOf, wrap } from "../../src/cli/fit.js";
 
 describe("fitting text into columns", () => {
@@ -41,6 +43,44 @@ describe("fitting text into columns", () => {
         const line = fit(text, columns);
         assert.ok(widthOf(line) <= columns);
         assert.doesNotMatch(line, /\p{Cc}/u);
+      }),
+    );
+  });
+
+  it("takes as much room as string-width says, also where that is not asked", () => {
+    const signs = fc.constantFrom(
+      "a",
+      "Z",
+      " ",
+      "~",
+      "│",
+      "├─",
+      "…",
+      "·",
+      "é",
+      "日",
+      "👍",
+      "\u001b[1m",
+      "\u001b[0m",
+      "\u0301",
+    );
+    fc.assert(
+      fc.property(fc.array(signs), (parts) => {
+        const text = parts.join("");
+        assert.equal(widthOf(text), stringWidth(text));
+      }),
+    );
+  });
+
+  it("breaks as wrap-ansi does, also where that is not asked", () => {
+    const signs = fc.constantFrom("a", "b", " ", " ", "│", "…", "é", "日");
+    fc.assert(
+      fc.property(fc.array(signs), fc.integer({ min: 1, max: 12 }), (parts, columns) => {
+        const text = parts.join("");
+        assert.deepEqual(
+          wrap(text, columns),
+          wrapAnsi(text.replace(/ +/g, " "), columns).split("\n"),
+        );
       }),
     );
   });

@@ -5,9 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Outcome } from "../scenario/command.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
-
-const cli = join(repository, "dist", "src", "main.js");
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 
 describe("habits from elsewhere", function () {
   this.timeout(30_000);
@@ -18,7 +16,7 @@ describe("habits from elsewhere", function () {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const capstan = (code: number, ...args: readonly string[]): Outcome => {
-    const ran = spawnSync(process.execPath, [cli, ...args], {
+    const ran = spawnSync(process.execPath, [commandLine, ...args], {
       cwd: folder,
       env: cleanEnv(),
       encoding: "utf8",

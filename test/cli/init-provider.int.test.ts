@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packageVersion } from "../../src/cli/version.js";
+import { packageVersion } from "../../src/cli/package.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 
 /** What a program wrote, and how it ended. */

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import pc from "picocolors";
 import { CapstanError } from "../../src/api/error.js";
 import { linesOf, quoted, statementsOf } from "../../src/api/quoted.js";
@@ -9,7 +8,7 @@ import type { Terminal } from "../../src/cli/terminal.js";
 import { watchLinesSink } from "../../src/cli/watch-lines.js";
 import type { ResourceEvent } from "../../src/dynamic/cloud-resource.js";
 import { callsFailed } from "../../src/engine/run/failures.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine } from "../scenario/sandbox.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { timesOf } from "../support/times.js";
 import { FakeEngine } from "../support/fake-engine.js";
@@ -95,8 +94,7 @@ describe("what is said in several lines", () => {
   });
 
   it("has its mark on each line of an error", () => {
-    const cli = join(repository, "dist", "src", "main.js");
-    const args = [cli, "validate", "-f", "no-a", "-f", "no-b"];
+    const args = [commandLine, "validate", "-f", "no-a", "-f", "no-b"];
     const ran = spawnSync(process.execPath, args, { env: cleanEnv(), encoding: "utf8" });
     const lines = ran.stderr.trimEnd().split("\n");
     assert.equal(lines.filter((line) => line.startsWith("error: ")).length, 2, ran.stderr);

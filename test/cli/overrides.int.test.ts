@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { findKubernetes } from "#kubernetes";
 import type { Outcome } from "../scenario/command.js";
-import { cleanEnv, repository, Sandbox } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine, repository, Sandbox } from "../scenario/sandbox.js";
 
 describe("a saved plan of manifests that something is put into", function () {
   this.timeout(120_000);
@@ -61,8 +61,7 @@ describe("environments of one definition, in one state", function () {
     const up = (overlay: string): Outcome => {
       const folder = join(repository, "examples", "overlays", overlay);
       const input = execFileSync(kubectl, ["kustomize", folder], { encoding: "utf8" });
-      const cli = join(repository, "dist", "src", "main.js");
-      const args = [cli, "--state", sandbox.state, "up", "--yes", "-f", "-"];
+      const args = [commandLine, "--state", sandbox.state, "up", "--yes", "-f", "-"];
       const env = cleanEnv();
       const ran = spawnSync(process.execPath, args, { input, env, encoding: "utf8" });
       assert.equal(ran.status, 0, ran.stdout + ran.stderr);

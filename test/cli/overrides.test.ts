@@ -4,9 +4,7 @@ import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Outcome } from "../scenario/command.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
-
-const cli = join(repository, "dist", "src", "main.js");
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 
 describe("what a command says beside its manifests", function () {
   this.timeout(30_000);
@@ -21,7 +19,7 @@ describe("what a command says beside its manifests", function () {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   const capstan = (code: number, args: readonly string[], env: NodeJS.ProcessEnv = {}): Outcome => {
-    const ran = spawnSync(process.execPath, [cli, ...args], {
+    const ran = spawnSync(process.execPath, [commandLine, ...args], {
       cwd: folder,
       env: { ...cleanEnv(), ...env },
       encoding: "utf8",

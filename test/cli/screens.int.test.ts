@@ -2,11 +2,10 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { Screen, type Size } from "../support/tmux.js";
 
 const screens = join(repository, "docs", "screens");
-const cli = join(repository, "dist", "src", "main.js");
 const sizes: Size[] = [
   { columns: 100, rows: 30 },
   { columns: 60, rows: 20 },
@@ -59,7 +58,7 @@ for (const size of sizes) {
       folder = mkdtempSync(join(tmpdir(), "capstan-screens-"));
       mkdirSync(join(folder, "bin"));
       const bin = join(folder, "bin", "capstan");
-      writeFileSync(bin, `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`);
+      writeFileSync(bin, `#!/bin/sh\nexec "${process.execPath}" "${commandLine}" "$@"\n`);
       chmodSync(bin, 0o755);
       const path = [join(folder, "bin"), process.env["PATH"]].join(delimiter);
       screen = new Screen(size, folder, { ...cleanEnv(), PATH: path });

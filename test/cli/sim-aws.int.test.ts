@@ -4,12 +4,10 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { EC2 } from "@aws-sdk/client-ec2";
 import { findAwsCli } from "#aws-cli";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { freePorts } from "../support/free-ports.js";
 import { Servers } from "../support/servers.js";
-
-const cli = join(repository, "dist", "src", "main.js");
 
 describe("capstan sim aws", function () {
   this.timeout(120_000);
@@ -22,7 +20,7 @@ describe("capstan sim aws", function () {
     const log = join(servers.folder, "sim.log");
     writeFileSync(log, "");
     const options = ["--port", String(port), "--file", "aws.json", "--speed", "100"];
-    servers.start("sim", process.execPath, [cli, "sim", "aws", ...options]);
+    servers.start("sim", process.execPath, [commandLine, "sim", "aws", ...options]);
     const text = () => readFileSync(log, "utf8");
     await until("it listens", async () => {
       servers.pidOf("sim");
@@ -199,7 +197,7 @@ describe("capstan sim aws", function () {
 
   it("says in JSON where it is, and what is wrong with a port or a file", () => {
     const run = (...args: readonly string[]) =>
-      spawnSync(process.execPath, [cli, "sim", "aws", ...args], {
+      spawnSync(process.execPath, [commandLine, "sim", "aws", ...args], {
         cwd: servers.folder,
         env: cleanEnv(),
         encoding: "utf8",

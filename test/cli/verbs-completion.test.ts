@@ -6,10 +6,9 @@ import { delimiter, join } from "node:path";
 import { completionScripts, shells } from "../../src/cli/completion-scripts.js";
 import { completionsOf } from "../../src/cli/completions.js";
 import { makeProgram } from "../../src/cli/verbs/program.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine } from "../scenario/sandbox.js";
 import { assertGolden } from "../support/golden.js";
 
-const cli = join(repository, "dist", "src", "main.js");
 const sources = {
   stacks: () => ["default.dev", "default.prod"],
   transactions: async (named: readonly string[]) =>
@@ -104,7 +103,10 @@ describe("completion in a shell", function () {
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "capstan-completion-"));
-    writeFileSync(join(folder, "capstan"), `#!/bin/sh\nexec "${process.execPath}" "${cli}" "$@"\n`);
+    writeFileSync(
+      join(folder, "capstan"),
+      `#!/bin/sh\nexec "${process.execPath}" "${commandLine}" "$@"\n`,
+    );
     chmodSync(join(folder, "capstan"), 0o755);
     const stacks = join(folder, "state", "pulumi", ".pulumi", "stacks", "capstan");
     mkdirSync(stacks, { recursive: true });

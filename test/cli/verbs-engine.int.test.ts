@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type MachineReport, type ResourceReport } from "../../src/cli/describe-report.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import { commandLine, Sandbox } from "../scenario/sandbox.js";
 
 interface Described {
   readonly type: string;
@@ -163,8 +163,7 @@ describe("verbs with a real engine", function () {
     const text = ["cluster.yaml", "workers.yaml"]
       .map((name) => readFileSync(join(sandbox.manifests, name), "utf8"))
       .join("---\n");
-    const cli = new URL("../../src/main.js", import.meta.url).pathname;
-    const args = [cli, "--state", sandbox.state, "plan", "-f", "-"];
+    const args = [commandLine, "--state", sandbox.state, "plan", "-f", "-"];
     const ran = spawnSync(process.execPath, args, { input: text, encoding: "utf8" });
     assert.equal(ran.status, 0, ran.stderr);
     assert.match(ran.stdout, /No changes/);

@@ -14,10 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Outcome } from "../scenario/command.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { assertDot, assertMermaid } from "../support/drawings.js";
-
-const cli = join(repository, "dist", "src", "main.js");
 
 describe("verbs that need no engine", function () {
   this.timeout(30_000);
@@ -31,7 +29,7 @@ describe("verbs that need no engine", function () {
 
   /** Runs the command line in the folder; fails unless it exits with `code`. */
   const capstan = (code: number, args: readonly string[], input = ""): Outcome => {
-    const ran = spawnSync(process.execPath, [cli, ...args], {
+    const ran = spawnSync(process.execPath, [commandLine, ...args], {
       cwd: folder,
       env: cleanEnv(),
       encoding: "utf8",
@@ -385,7 +383,7 @@ describe("verbs that need no engine", function () {
 registerHooks({ load(url, context, next) { process.stderr.write(url + "\\n"); return next(url, context); } });`;
     const loads = (...args: string[]): string => {
       const hook = `data:text/javascript,${encodeURIComponent(trace)}`;
-      const ran = spawnSync(process.execPath, ["--import", hook, cli, ...args], {
+      const ran = spawnSync(process.execPath, ["--import", hook, commandLine, ...args], {
         cwd: folder,
         env: cleanEnv(),
         encoding: "utf8",

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { parse } from "yaml";
 import { planMarker, planMarkdown } from "../../src/report/formats/plan-markdown.js";
 import { type Outcome, run } from "../scenario/command.js";
-import { cleanEnv, repository, Sandbox } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine, repository, Sandbox } from "../scenario/sandbox.js";
 import { Forge, forgeToken } from "../support/forge.js";
 import { largePlan, reportOf, unalike } from "../support/sample-plans.js";
 import { scratchFolder } from "../support/scratch.js";
@@ -274,8 +274,7 @@ describe("a plan under review", function () {
     it("is the product's own", async () => {
       const sandbox = await Sandbox.make({ machines: { "cp-0": { controlPlane: true } } });
       try {
-        const cli = join(repository, "dist", "src", "main.js");
-        const command = `${process.execPath} ${cli} --state ${sandbox.state}`;
+        const command = `${process.execPath} ${commandLine} --state ${sandbox.state}`;
         const inputs = { files: sandbox.manifests, command, page: file("plan.html") };
         const outcome = await runAction(inputs);
         assert.equal(outcome.code, 0, outcome.stderr);

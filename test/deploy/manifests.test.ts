@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
-import { packageVersion } from "../../src/cli/version.js";
+import { packageVersion } from "../../src/cli/package.js";
 import { makeProgram } from "../../src/cli/verbs/program.js";
 import { leaseName } from "../../src/kube/lease-store.js";
 import { deploymentSpec, manifestFolder, manifestsIn } from "./manifests.js";

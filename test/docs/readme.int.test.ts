@@ -10,7 +10,7 @@ import { readSources } from "../../src/manifest/files.js";
 import { systemClock } from "../../src/provider/clock.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
-const cli = join(root, "dist", "src", "main.js");
+const cli = join(root, "dist", "cli", "main.js");
 const readme = readFileSync(join(root, "README.md"), "utf8");
 
 /** A command of the README with the output that it shows; "..." stands for anything. */

@@ -5,8 +5,8 @@ import { dirname, join } from "node:path";
 import { run } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
-import { cleanEnv, repository, type Sandbox } from "../scenario/sandbox.js";
-import { copyEdited } from "../support/mutant.js";
+import { cleanEnv, commandLine, type Sandbox } from "../scenario/sandbox.js";
+import { copyEdited, programOf } from "../support/mutant.js";
 
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
@@ -124,8 +124,15 @@ describe("a state that a full disk has cut off", function () {
     );
     try {
       cutOff();
-      const cli = join(mutant, "dist", "src", "main.js");
-      const args = [cli, "--state", sandbox.state, "up", "--yes", "-f", sandbox.manifests];
+      const args = [
+        programOf(mutant),
+        "--state",
+        sandbox.state,
+        "up",
+        "--yes",
+        "-f",
+        sandbox.manifests,
+      ];
       const { code, stderr } = await run(process.execPath, args, {
         cwd: sandbox.folder,
         env: cleanEnv(),
@@ -140,8 +147,7 @@ describe("a state that a full disk has cut off", function () {
 
   it("takes no words of a command that goes on, when those cannot be written either", async () => {
     sandbox.write(pair);
-    const cli = join(repository, "dist", "src", "main.js");
-    const words = `"$0" "${cli}" --state "$1" up --yes -f "$2" > /dev/full 2> /dev/full`;
+    const words = `"$0" "${commandLine}" --state "$1" up --yes -f "$2" > /dev/full 2> /dev/full`;
     const args = ["-c", words, process.execPath, sandbox.state, sandbox.manifests];
     await run("sh", args, { cwd: sandbox.folder, env: cleanEnv() });
     await sandbox.assertSound(demoStack);

@@ -28,7 +28,7 @@ import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { checkImmutable } from "../../src/plan/refusals/immutable.js";
 import type { Target } from "../../src/records/target.js";
 import { Command, type Outcome } from "../scenario/command.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
 import { freePorts } from "../support/free-ports.js";
@@ -68,10 +68,9 @@ class Place {
   }
 
   async capstan(code: number, ...args: string[]): Promise<Outcome> {
-    const cli = join(repository, "dist", "src", "main.js");
     const env = { ...cleanEnv(), KUBECONFIG: this.server.kubeconfig };
     const options = { cwd: this.server.folder, env };
-    const outcome = await new Command(process.execPath, [cli, ...args], options).finished;
+    const outcome = await new Command(process.execPath, [commandLine, ...args], options).finished;
     const told = `capstan ${args.join(" ")}\n${outcome.stdout}${outcome.stderr}`;
     assert.equal(outcome.code, code, told);
     return outcome;

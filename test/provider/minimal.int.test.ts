@@ -16,7 +16,7 @@ import { pathToFileURL } from "node:url";
 import { ensurePulumi } from "#toolchain";
 import type { Observed } from "../../src/provider/port.js";
 import { type Outcome, run } from "../scenario/command.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 
 const stack = "default.folder-demo";
 
@@ -29,8 +29,7 @@ class Example {
   }
 
   async capstan(code: number, ...args: string[]): Promise<string> {
-    const cli = join(repository, "dist", "src", "main.js");
-    return this.expect(code, process.execPath, [cli, ...args], this.env());
+    return this.expect(code, process.execPath, [commandLine, ...args], this.env());
   }
 
   async expect(
@@ -139,7 +138,7 @@ describe("the minimal provider under the real engine", function () {
     writeFileSync(join(example.folder, "provider.js"), "export default 1;");
     const { code, stderr } = await run(
       process.execPath,
-      [join(repository, "dist", "src", "main.js"), "plan", "-f", "cluster.yaml"],
+      [commandLine, "plan", "-f", "cluster.yaml"],
       { cwd: example.folder, env: example.env() },
     );
     assert.notEqual(code, 0);

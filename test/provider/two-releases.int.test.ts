@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { JsonObject } from "../../src/api/json.js";
 import type { Observed } from "../../src/provider/port.js";
 import { run } from "../scenario/command.js";
-import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { cleanEnv, commandLine } from "../scenario/sandbox.js";
 import { textOf } from "../support/manifests.js";
 import {
   alpha,
@@ -49,9 +49,8 @@ class Project {
   }
 
   async capstan(code: number, ...args: string[]): Promise<string> {
-    const cli = join(repository, "dist", "src", "main.js");
     const env = { ...cleanEnv(), CAPSTAN_PROVIDERS: "./provider.mjs" };
-    const outcome = await run(process.execPath, [cli, ...args], { cwd: this.folder, env });
+    const outcome = await run(process.execPath, [commandLine, ...args], { cwd: this.folder, env });
     const said = `${outcome.stdout}\n${outcome.stderr}`;
     assert.equal(outcome.code, code, `${args.join(" ")}\n${said}`);
     return said;

@@ -30,6 +30,9 @@ import { until } from "./until.js";
 
 export const repository = fileURLToPath(new URL("../../../", import.meta.url));
 
+/** The program of the command line, as users run it. */
+export const commandLine = join(repository, "dist", "cli", "main.js");
+
 /** Where stacks are kept, if not in the state folder. */
 export interface StateBackend {
   readonly url: string;
@@ -46,8 +49,8 @@ export function sharedBackend(url: string, env: StateBackend["env"]): StateBacke
 }
 
 export interface SandboxOptions {
-  /** The folder of the command line that is run, built; the repository unless given. */
-  readonly installation?: string;
+  /** The program of the command line that is run; the repository's unless given. */
+  readonly program?: string;
   readonly backend?: StateBackend;
   /** Commands answer in lines of JSON. */
   readonly json?: boolean;
@@ -130,8 +133,7 @@ export class Sandbox {
 
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    const { installation = repository, backend, json, env, runner = [] } = this.options;
-    const cli = join(installation, "dist", "src", "main.js");
+    const { program: cli = commandLine, backend, json, env, runner = [] } = this.options;
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     const how = json === true ? ["--json"] : [];
     const [program, ...words] = [...runner, process.execPath, cli, ...where, ...how, ...args];

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { stringify } from "yaml";
 import { Command, type Outcome } from "./command.js";
 import type { Deployment } from "./ledger-judge.js";
-import { repository, type Sandbox } from "./sandbox.js";
+import { commandLine, repository, type Sandbox } from "./sandbox.js";
 
 /** Name of the stack that a user works on. */
 export const userStack = "dev";
@@ -104,8 +104,7 @@ export class UserProjectFolder {
 
   /** Starts the command line in another folder, as the options alone must lead to project and stack. */
   startCapstan(...args: string[]): Command {
-    const cli = join(repository, "dist", "src", "main.js");
-    return this.start(process.execPath, [cli, ...args], this.sandbox.folder);
+    return this.start(process.execPath, [commandLine, ...args], this.sandbox.folder);
   }
 
   /** The same, with the options that name project and stack, to its end. */
@@ -119,8 +118,7 @@ export class UserProjectFolder {
   async named(code: number, text: string, pattern: RegExp, ...more: string[]): Promise<Outcome> {
     const [command] = pattern.exec(text) ?? [];
     assert.ok(command !== undefined, `${text}\nnames no ${String(pattern)}`);
-    const cli = join(repository, "dist", "src", "main.js");
-    const words = [command.replace(/^capstan/, `'${process.execPath}' '${cli}'`), ...more];
+    const words = [command.replace(/^capstan/, `'${process.execPath}' '${commandLine}'`), ...more];
     const shell = this.start("sh", ["-c", words.join(" ")], this.sandbox.folder);
     return expectCode(code, command, await shell.finished);
   }

@@ -45,7 +45,8 @@ function entriesOf(scripts: Sources): Set<string> {
   });
   const compiled = [...modules, ...programs].map((path) => join(path));
   const sources = compiled.map((path) => path.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "$1.ts"));
-  return new Set([...scripts.keys(), ...sources]);
+  // What dist/cli is joined from, which bin runs (tools/dev/bundle.mjs).
+  return new Set([...scripts.keys(), ...sources, "src/main.ts"]);
 }
 
 describe("exports", () => {

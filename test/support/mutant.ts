@@ -12,6 +12,14 @@ export interface Edit {
   readonly replace: string;
 }
 
+/**
+ * The command line of a copy: it runs the modules themselves, where the edits are, and not what users run, in
+ * which they are joined and written anew.
+ */
+export function programOf(copy: string): string {
+  return join(copy, "dist", "src", "main.js");
+}
+
 /** A copy of these built parts in a folder of its own, with other code in some places of the product. */
 export function copyEdited(parts: readonly string[], edits: readonly Edit[]): string {
   const folder = mkdtempSync(join(tmpdir(), "capstan-mutant-"));

@@ -108,7 +108,7 @@ async function compile(node, announce) {
   );
   const digest = digestOf([...sources, ...tools, ...settings]);
   const isStale = hasOutputWithoutSource(new Set(sources));
-  if (!isStale && readStamp("build") === digest + compilerTrace()) return "up to date";
+  if (!isStale && readStamp("build") === digest + outputTrace()) return "up to date";
 
   announce("tsc");
   removeStamp("build");
@@ -119,29 +119,48 @@ async function compile(node, announce) {
     stdio: ["ignore", 2, 2],
   });
   if (code !== 0) throw setupError(`tsc ended with ${code}`, "correct the errors shown above");
-  writeStamp("build", digest + compilerTrace());
+  await joinModules(node);
+  writeStamp("build", digest + outputTrace());
   return `compiled ${sources.length} files`;
 }
 
 /**
- * Changes when anybody, not only set-up, has compiled into dist since.
+ * The files that the command line runs from. A program of its own: its library has just been installed.
  *
- * @returns {string}
+ * @param {string} node
  */
-function compilerTrace() {
-  const info = statSync(join(root, "dist", ".tsbuildinfo"), { throwIfNoEntry: false });
-  return info ? ` ${info.size} ${info.mtimeMs}` : "";
+async function joinModules(node) {
+  const { code } = await run(node, [join(root, "tools", "dev", "bundle.mjs")], {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+  });
+  if (code !== 0) throw setupError(`esbuild ended with ${code}`, "see its message above");
 }
 
 /**
- * tsc leaves the output of a removed source behind, and mocha would still run it.
+ * Changes when anybody, not only set-up, has compiled into dist since, or removed what was joined.
+ *
+ * @returns {string}
+ */
+function outputTrace() {
+  const outputs = [join(root, "dist", ".tsbuildinfo"), join(root, "dist", "cli", "main.js")];
+  return outputs
+    .map((output) => statSync(output, { throwIfNoEntry: false }))
+    .map((info) => (info ? ` ${info.size} ${info.mtimeMs}` : " missing"))
+    .join("");
+}
+
+/**
+ * tsc leaves the output of a removed source behind, and mocha would still run it. What is joined from
+ * several sources, in dist/cli, is made anew as a whole.
  *
  * @param {ReadonlySet<string>} sources absolute paths
  * @returns {boolean}
  */
 function hasOutputWithoutSource(sources) {
   const dist = join(root, "dist");
-  return filesIn(dist, ".js").some((output) => {
+  const outputs = sourceFolders.flatMap((folder) => filesIn(join(dist, folder), ".js"));
+  return outputs.some((output) => {
     const source = join(root, relative(dist, output).replace(/\.js$/, ".ts"));
     return !sources.has(source);
   });

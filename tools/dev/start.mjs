@@ -54,7 +54,7 @@ async function runMainJob(capstan) {
 await exitWith(async () => {
   const args = process.argv.slice(2);
   const { node } = await setup({ quiet: args.length > 0 });
-  const main = join(root, "dist", "src", "main.js");
+  const main = join(root, "dist", "cli", "main.js");
   // Pulumi's Node.js plugins run the `node` that they find on PATH.
   const env = withPathFirst(process.env, dirname(node));
   /** @type {Capstan} */

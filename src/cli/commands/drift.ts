@@ -24,7 +24,7 @@ import { type CommandContext, type GlobalOptions, loadManifests, openRecords } f
 import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 import { clusterDriftText } from "../drift-text.js";
 import { exitCodes } from "../exit.js";
-import { packageVersion } from "../version.js";
+import { packageVersion } from "../package.js";
 import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 
 export interface DriftOptions extends GlobalOptions, ManifestOptions {

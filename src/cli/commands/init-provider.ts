@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { CapstanError } from "../../api/error.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
+import { packageFolder } from "../package.js";
 import { refuseOccupied } from "./init.js";
 
 export interface InitProviderOptions extends GlobalOptions {
@@ -12,7 +13,7 @@ export interface InitProviderOptions extends GlobalOptions {
 }
 
 /** The package that is copied: it is a provider that passes, for a cloud called acme. */
-const starter = fileURLToPath(new URL("../../../../examples/provider-starter/", import.meta.url));
+const starter = fileURLToPath(new URL("examples/provider-starter/", packageFolder));
 
 /** capstan init --provider-package: writes a package with a provider, its tests and its CI into a folder that holds nothing yet. */
 export function initProviderCommand(

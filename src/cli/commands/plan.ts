@@ -18,7 +18,7 @@ import {
 } from "../gone-clusters.js";
 import { savePlan } from "../saved-plan.js";
 import { manifestWords, overrideNames, overrideWords, sourcesOf } from "../manifest-options.js";
-import { packageVersion } from "../version.js";
+import { packageVersion } from "../package.js";
 import { nothingRecorded } from "./stacks.js";
 import type { PlanOptions } from "../plan-options.js";
 import { surveyCluster, plansIn, plansText, planLine } from "../survey-cluster.js";

@@ -7,7 +7,7 @@ import { keepConnections } from "../../kube/kept-connections.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { refuseIdleOverrides } from "../manifest-options.js";
-import { packageVersion } from "../version.js";
+import { packageVersion } from "../package.js";
 import { controllerSettings, type WatchOptions } from "./watch-options.js";
 
 /** capstan watch: keeps the clusters of an API server as their objects want them, until it is stopped. */

@@ -1,7 +1,7 @@
 import { Argument, Command } from "commander";
 import { does, looks } from "../execute.js";
 import { exitCodes } from "../exit.js";
-import { packageVersion } from "../version.js";
+import { packageVersion } from "../package.js";
 import { addAccessVerbs } from "./access.js";
 import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./clusters.js";

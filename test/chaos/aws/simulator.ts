@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
-import { repository } from "../../scenario/sandbox.js";
+import { commandLine } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { freePorts } from "../../support/free-ports.js";
 import { Servers } from "../../support/servers.js";
@@ -28,9 +27,15 @@ export class Simulator {
     const servers = new Servers("chaos-aws");
     const [port = 0] = await freePorts(1);
     const endpoint = `http://127.0.0.1:${port}`;
-    const cli = join(repository, "dist", "src", "main.js");
     const options = ["--port", String(port), "--speed", "60", "--lag", "10000"];
-    servers.start("sim", process.execPath, [cli, "sim", "aws", "--region", region, ...options]);
+    servers.start("sim", process.execPath, [
+      commandLine,
+      "sim",
+      "aws",
+      "--region",
+      region,
+      ...options,
+    ]);
     await until("the simulator listens", () => {
       servers.pidOf("sim");
       return fetch(`${endpoint}/_sim/health`).then(

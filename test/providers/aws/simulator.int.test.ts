@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { repository, Sandbox } from "../../scenario/sandbox.js";
+import { commandLine, Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { freePorts } from "../../support/free-ports.js";
 import { Servers } from "../../support/servers.js";
@@ -67,9 +67,8 @@ describe("the example of AWS under the real engine, on a stricter cloud than mot
     servers = new Servers("simulated-aws");
     const [port = 0] = await freePorts(1);
     endpoint = `http://127.0.0.1:${port}`;
-    const cli = join(repository, "dist", "src", "main.js");
     const options = ["--port", String(port), "--speed", "60", "--lag", "20000"];
-    servers.start("sim", process.execPath, [cli, "sim", "aws", ...options]);
+    servers.start("sim", process.execPath, [commandLine, "sim", "aws", ...options]);
     await until("it listens", async () => {
       servers.pidOf("sim");
       return fetch(`${endpoint}/_sim/health`).then(

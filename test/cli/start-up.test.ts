@@ -1,0 +1,129 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
+import { copyEdited } from "../support/mutant.js";
+
+/** Preloaded: writes the files of modules that a process has loaded, one a line, where LOADED says. */
+const counter = `
+  import { writeFileSync } from "node:fs";
+  import { registerHooks } from "node:module";
+  const loaded = [];
+  registerHooks({
+    load(url, context, next) {
+      if (url.startsWith("file:")) loaded.push(url);
+      return next(url, context);
+    },
+  });
+  process.on("exit", () => writeFileSync(process.env.LOADED, loaded.join("\\n")));
+`;
+
+describe("the joined command line", function () {
+  this.timeout(30_000);
+  let folder: string;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "capstan-test-"));
+    writeFileSync(join(folder, "counter.mjs"), counter);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  const run = (args: readonly string[], env: NodeJS.ProcessEnv = {}, cwd = folder) =>
+    spawnSync(process.execPath, args, {
+      cwd,
+      encoding: "utf8",
+      env: { ...cleanEnv(), ...env },
+    });
+  const loadedBy = (code: number, ...args: string[]): string[] => {
+    const file = join(folder, "loaded");
+    const preload = pathToFileURL(join(folder, "counter.mjs")).href;
+    const ran = run(["--import", preload, ...args], { LOADED: file });
+    assert.equal(ran.status, code, ran.stderr);
+    return readFileSync(file, "utf8").split("\n");
+  };
+
+  it("starts from few files, and from bin", () => {
+    const loaded = loadedBy(0, join(repository, "bin", "capstan.mjs"), "--version");
+    assert.ok(loaded.includes(pathToFileURL(commandLine).href), loaded.join("\n"));
+    assert.ok(loaded.length < 40, `${loaded.length} files:\n${loaded.join("\n")}`);
+  });
+
+  it("plans without a single file of a dependency, or of the modules that are joined", () => {
+    const quickstart = join(repository, "examples", "quickstart");
+    const loaded = loadedBy(2, commandLine, "plan", "-f", quickstart);
+    const single = loaded.filter((url) => /\/node_modules\/|\/dist\/(src|providers)\//.test(url));
+    assert.deepEqual(single, []);
+    assert.ok(loaded.length < 130, `${loaded.length} files`);
+  });
+
+  it("is made anew as a whole from modules that have changed", () => {
+    const find = 'readFileSync(packageFile, "utf8")).version';
+    const copy = copyEdited(
+      ["dist/src", "dist/providers"],
+      [{ find, replace: `${find} + "-edited"` }],
+    );
+    try {
+      const left = join(copy, "dist", "cli", "chunk-of-before.js");
+      mkdirSync(dirname(left));
+      writeFileSync(left, "");
+      const made = run([join(copy, "tools", "dev", "bundle.mjs")]);
+      assert.equal(made.status, 0, made.stderr);
+      const { stdout } = run([join(copy, "dist", "cli", "main.js"), "version"]);
+      assert.match(stdout, /^capstan \d+\.\d+\.\d+-edited$/m);
+      assert.deepEqual(
+        [existsSync(left), existsSync(`${dirname(left)}.unfinished`)],
+        [false, false],
+      );
+    } finally {
+      rmSync(copy, { recursive: true, force: true });
+    }
+  });
+
+  it("passes on the licence of all that is joined", () => {
+    const joined = readdirSync(dirname(commandLine))
+      .filter((name) => name.endsWith(".js"))
+      .map((name) => readFileSync(join(dirname(commandLine), name), "utf8"))
+      .flatMap((code) => [...code.matchAll(/^ *\/\/ .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)])
+      .map(([, name = ""]) => name);
+    const licences = readFileSync(join(dirname(commandLine), "LICENSES.txt"), "utf8");
+    const listed = [...licences.matchAll(/^(\S+) \d+\.\d+\.\d+\S* \(.+\)\n\n(?!\n)/gm)];
+    assert.deepEqual(
+      [...new Set(joined)].sort(),
+      [...new Set(listed.map(([, name = ""]) => name))].sort(),
+    );
+    assert.ok(joined.includes("typebox"));
+  });
+
+  it("knows an error that a provider from outside throws, whose modules are single ones", () => {
+    const project = join(folder, "project");
+    mkdirSync(join(project, "node_modules"), { recursive: true });
+    symlinkSync(repository, join(project, "node_modules", "capstan"));
+    writeFileSync(
+      join(project, "package.json"),
+      '{ "type": "module", "capstan": { "providers": ["./provider.js"] } }',
+    );
+    writeFileSync(
+      join(project, "provider.js"),
+      `import { CapstanError } from "capstan/provider";
+      export default () => {
+        throw new CapstanError({ code: "NOT_FOUND", source: "user", message: "no account", hint: "log in" });
+      };`,
+    );
+    const quickstart = join(repository, "examples", "quickstart");
+    const { stderr } = run([commandLine, "plan", "-f", quickstart], {}, project);
+    assert.match(stderr, /^error: no account\n.*log in/m);
+    assert.doesNotMatch(stderr, /defect/);
+  });
+});
