@@ -4,7 +4,6 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import {
-  lockObjects,
   locksToldOf,
   heldLocks,
   lockObjects,
