@@ -19,7 +19,7 @@ export async function unlockCommand(
   options: UnlockOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { terminal, json, emit, clock } = context;
+  const { terminal, json, emit, clock, suggest } = context;
   const { engine, workspace } = await openEngine(options, context);
   const [stack = stackName] = await stacksOf([stackName], { file: [] }, engine, context);
   const locked = { workspace, stack, nowMs: clock.now() };
@@ -34,7 +34,7 @@ export async function unlockCommand(
   if (doubtful.length > 0) await confirm(question(stack, doubtful), options.yes === true, context);
   if (doubtful.length > 0) await removeLocks(doubtful, locked);
   if (json) emit({ type: "unlock", stack, locks: told, removed: doubtful.length });
-  else terminal.write(`${outcomeLine(stack, found, doubtful)}\n`);
+  else terminal.write(`${suggest(outcomeLine(stack, found, doubtful))}\n`);
   return exitCodes.done;
 }
 

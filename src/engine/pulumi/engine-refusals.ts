@@ -60,12 +60,18 @@ export function lastWords({ code, stdout, stderr }: PulumiResult): string {
 }
 
 /** LOCKED naming the holder. */
-export function lockedByPulumi(what: string, lock: PulumiLock, stack = "STACK"): CapstanError {
+export function lockedByPulumi(
+  what: string,
+  lock: PulumiLock,
+  { stack = "STACK", lives = false }: { readonly stack?: string; readonly lives?: boolean } = {},
+): CapstanError {
   return new CapstanError({
     code: "LOCKED",
     source: "user",
     message: `${what}: it is locked by ${holderText(lock)}`,
-    hint: `wait until it has ended; if that machine is lost for good, run capstan unlock ${stack}`,
+    hint: lives
+      ? "wait until it has ended, or interrupt it"
+      : `wait until it has ended; if that machine is lost for good, run capstan unlock ${stack}`,
     retryable: true,
   });
 }

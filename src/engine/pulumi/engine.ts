@@ -309,7 +309,8 @@ export class Engine {
       const living = found.find(({ liveness }) => liveness !== "dead");
       if (living === undefined) return this.removeDead(stack, locks);
       const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
-      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living.lock, stack);
+      const lives = living.liveness === "alive";
+      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living.lock, { stack, lives });
       await untilUnlocked(this.sightOf(stack), giveUpAtMs);
     }
   }
