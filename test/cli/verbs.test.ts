@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
 import type { Outcome } from "../scenario/command.js";
+import { programOf } from "../support/mutant.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { assertDot, assertMermaid } from "../support/drawings.js";
 
@@ -381,9 +382,11 @@ describe("verbs that need no engine", function () {
   describe("what is loaded", () => {
     const trace = `import { registerHooks } from "node:module";
 registerHooks({ load(url, context, next) { process.stderr.write(url + "\\n"); return next(url, context); } });`;
+    // By module: which of them are joined into one file is another question.
+    const unjoined = programOf(repository);
     const loads = (...args: string[]): string => {
       const hook = `data:text/javascript,${encodeURIComponent(trace)}`;
-      const ran = spawnSync(process.execPath, ["--import", hook, commandLine, ...args], {
+      const ran = spawnSync(process.execPath, ["--import", hook, unjoined, ...args], {
         cwd: folder,
         env: cleanEnv(),
         encoding: "utf8",
