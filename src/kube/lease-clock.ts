@@ -42,7 +42,7 @@ export function leaseClock(
 }
 
 /** When something is said, for another process of this machine: by the clock that all of them share, and by the wall's. */
-export interface SaidAt {
+interface SaidAt {
   readonly steadyMs: number;
   readonly wallMs: number;
 }

@@ -34,7 +34,10 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
 /** What package.json and the Pulumi projects name, and every script, since whoever likes runs it. */
 function entriesOf(scripts: Sources): Set<string> {
   const text = readFileSync(join(repository, "package.json"), "utf8");
-  const { exports } = JSON.parse(text) as { exports: Record<string, string | { types: string }> };
+  const { exports, imports } = JSON.parse(text) as {
+    exports: Record<string, string | { types: string }>;
+    imports: Record<string, string>;
+  };
   const modules = Object.values(exports).flatMap((one) =>
     typeof one === "string" ? [] : one.types,
   );
@@ -43,7 +46,8 @@ function entriesOf(scripts: Sources): Set<string> {
     const [, program = ""] = /^main: (.*)$/m.exec(project) ?? [];
     return join(folder, program);
   });
-  const compiled = [...modules, ...programs].map((path) => join(path));
+  const named = Object.values(imports).filter((path) => path.startsWith("./dist/"));
+  const compiled = [...modules, ...programs, ...named].map((path) => join(path));
   const sources = compiled.map((path) => path.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "$1.ts"));
   // What dist/cli is joined from, which bin runs (tools/dev/bundle.mjs).
   return new Set([...scripts.keys(), ...sources, "src/main.ts"]);
