@@ -52,9 +52,14 @@ export function clusterNameOf(cluster: ClusterObject): string {
 /** A name becomes a part of paths and keys. Source: https://www.pulumi.com/docs/iac/concepts/stacks/#stack-naming */
 const stackNamePattern = /^[A-Za-z0-9][\w.-]*$/;
 
-/** The stack that somebody means who writes "default/prod" or "default.prod". Throws BAD_USAGE for what can be none. Pure. */
+/** What somebody means who writes "default/prod" or "default.prod", if that can be a stack. Pure. */
+export function dottedName(word: string): string {
+  return word.replace("/", ".");
+}
+
+/** The same as the name of a stack. Throws BAD_USAGE for what can be none. Pure. */
 export function stackNamed(word: string): string {
-  const name = word.replace("/", ".");
+  const name = dottedName(word);
   if (stackNamePattern.test(name)) return name;
   throw new CapstanError({
     code: "BAD_USAGE",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { classifyDrift } from "../../src/drift/classify.js";
 import { planNotes } from "../../src/plan/changes/notes.js";
 import { plainWorld } from "../support/fake-cloud.js";
@@ -75,11 +76,8 @@ describe("a copy that somebody makes of a resource with its marks", () => {
   /** Which copies a course leaves, of how many. */
   async function courseOf(course: Course, sabotage?: EngineSetup["sabotage"]) {
     const [first = assert.fail("a course has goals"), ...later] = course.goals;
-    const setup: EngineSetup = sabotage === undefined ? {} : { sabotage };
-    const engine = await FakeEngine.running(desiredCluster(first), {
-      ...setup,
-      traits: plainWorld,
-    });
+    const setup = omitUndefined({ sabotage, traits: plainWorld });
+    const engine = await FakeEngine.running(desiredCluster(first), setup);
     const copies: string[] = [];
     const said: string[] = [];
     for (const [index, wanted] of later.entries()) {

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
-import { stackNamed, stackNameOf } from "../../api/types.js";
+import { dottedName, stackNamed, stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -78,7 +78,7 @@ async function refusePaths(named: readonly string[], engine: Engine): Promise<vo
   const paths = named.filter((name) => existsSync(name));
   if (paths.length === 0) return;
   const stacks = await engine.stacks.list();
-  const path = paths.find((name) => !stacks.includes(name.replace("/", ".")));
+  const path = paths.find((name) => !stacks.includes(dottedName(name)));
   if (path === undefined) return;
   throw new CapstanError({
     code: "BAD_USAGE",

@@ -90,6 +90,14 @@ export async function givenUpNotes(
   return (await sharedObjects(workspace)?.list(givenUpFolder(workspace, stack))) ?? [];
 }
 
+/** Removes them: what may still have happened was waited for. One that cannot be removed costs the next command that wait, and no more. */
+export async function forgetGivenUp(
+  { objects }: NotedWorkspace,
+  notes: readonly string[],
+): Promise<void> {
+  for (const note of notes) await objects?.remove(note).catch(() => undefined);
+}
+
 function givenUpFolder(workspace: NotedWorkspace, stack: string): string {
   return `.capstan/given-up/${workspace.projectName}/${workspace.stackName(stack)}`;
 }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../provider/port.js";
 import { Engine, type EngineOptions } from "./engine.js";
 import { StackLock } from "../locks/lock.js";
-import { givenUpNotes } from "../locks/noted-engines.js";
+import { forgetGivenUp, givenUpNotes } from "../locks/noted-engines.js";
 import { refuseFullDisk } from "./disk-room.js";
 
 interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
@@ -36,7 +36,7 @@ export async function withLockedStack<T>(
     await engine.releaseDeadLock(stack);
     await engine.stacks.expect(stack);
     const result = await work(engine);
-    if (!engine.unsettled) for (const note of givenUp) await workspace.objects?.remove(note);
+    if (!engine.unsettled) await forgetGivenUp(workspace, givenUp);
     return result;
   } finally {
     engine.end();

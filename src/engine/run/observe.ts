@@ -81,11 +81,10 @@ export async function observe(
     await provenCloud(provider, ctx, scope.cluster, answered);
   }
   const others = [...byId.values()].map(asIs);
-  const copied = copiesAmong(others, prior, observedResources);
-  const copies = others.filter(({ id }) => copied.has(id));
+  const copies = copiesAmong(others, prior, observedResources);
   return omitUndefined({
     observedResources,
-    unrecorded: others.filter(({ id }) => !copied.has(id)),
+    unrecorded: others.filter((one) => !copies.includes(one)),
     copies: copies.length === 0 ? undefined : copies,
     listed,
     cloud: answered,

@@ -4,7 +4,7 @@ import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import type { ObservedResources } from "../observation.js";
 
 /**
- * Ids of what bears the marks of a recorded resource beside the living one itself: somebody has copied that with its marks, as by
+ * What bears the marks of a recorded resource beside the living one itself: somebody has copied that with its marks, as by
  * "launch more like this" or a restored snapshot. No apply of ours makes a second one of a name, so it is neither found again nor
  * deleted as left by one; what was taken for a copy once stays one when its original goes. Pure.
  */
@@ -12,9 +12,9 @@ export function copiesAmong(
   unrecorded: readonly Observed[],
   prior: PriorState,
   observedResources: ObservedResources,
-): ReadonlySet<string> {
+): Observed[] {
   const { clusterUid, copies } = prior.transaction ?? {};
-  if (clusterUid === undefined) return new Set();
+  if (clusterUid === undefined) return [];
   const known = new Set(copies);
   const alive = unrecorded.filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === clusterUid,
@@ -25,5 +25,5 @@ export function copiesAmong(
     ...recorded.filter((key) => observedResources.get(key) !== "gone"),
     ...alive.filter(({ id }) => known.has(id)).map(({ who }) => keyOf(who)),
   ]);
-  return new Set(alive.filter(({ who }) => originals.has(keyOf(who))).map(({ id }) => id));
+  return alive.filter(({ who }) => originals.has(keyOf(who)));
 }
