@@ -18,6 +18,8 @@ export interface Providers {
    * (no provider, or one that clashes with another) and NOT_FOUND (no such module).
    */
   readonly all: readonly InfrastructureProvider[];
+  /** Those of this release alone: no code of the project runs for them. */
+  readonly ours: readonly InfrastructureProvider[];
   readonly local: LocalProvider;
   close(): void;
 }
@@ -43,33 +45,37 @@ export function makeProviders(
       : resolve(outside?.folder ?? ".", elsewhere);
   const cloud = new LocalCloud(file, clock, use);
   const local = new LocalProvider(cloud);
+  const asUsed = (provider: InfrastructureProvider) =>
+    pacedProvider(replacingUnseen(provider), clock);
+  let own: readonly InfrastructureProvider[] | undefined;
   let all: readonly InfrastructureProvider[] | undefined;
+  const ours = () => (own ??= [local, awsProvider(awsClients(), outside?.env)].map(asUsed));
   return {
     get all() {
-      all ??= withOurs(local, stateDir, clock, outside);
+      all ??= [...ours(), ...theProjects(ours(), stateDir, clock, outside).map(asUsed)];
       return all;
+    },
+    get ours() {
+      return ours();
     },
     local,
     close: () => {
       cloud.close();
-      for (const provider of all ?? []) provider.close?.();
+      for (const provider of all ?? own ?? []) provider.close?.();
     },
   };
 }
 
-function withOurs(
-  local: LocalProvider,
+/** Throws what `all` does. */
+function theProjects(
+  ours: readonly InfrastructureProvider[],
   stateDir: string,
   clock: Clock,
   outside: OutsideProviders | undefined,
-): InfrastructureProvider[] {
-  const asUsed = (provider: InfrastructureProvider) =>
-    pacedProvider(replacingUnseen(provider), clock);
-  const ours = [local, awsProvider(awsClients(), outside?.env)];
-  if (outside === undefined) return ours.map(asUsed);
-  const context = { stateDir: resolve(stateDir), clock, env: outside.env };
+): readonly InfrastructureProvider[] {
+  if (outside === undefined) return [];
+  const origins = loadProviders(outside, { stateDir: resolve(stateDir), clock, env: outside.env });
   const builtIn = ours.map((provider): Origin => ({ provider, from: "capstan itself" }));
-  const origins = [...builtIn, ...loadProviders(outside, context)];
-  refuseClashes(origins);
-  return origins.map(({ provider }) => asUsed(provider));
+  refuseClashes([...builtIn, ...origins]);
+  return origins.map(({ provider }) => provider);
 }

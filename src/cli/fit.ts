@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import { stripVTControlCharacters } from "node:util";
+import { visible } from "../api/visible.js";
 
 // Loaded for the first text that needs them, since the expressions for emoji take a twentieth of a second.
 const load = createRequire(import.meta.url);
@@ -19,10 +20,10 @@ const graphemes = new Intl.Segmenter();
 
 /**
  * One line that fits into the columns: what is too long ends in an ellipsis, and control characters
- * become blanks, so that a message from elsewhere cannot break the screen. To be coloured afterwards.
+ * become blanks, so that a message from elsewhere cannot break the screen; what else steers is seen (`visible`). To be coloured afterwards.
  */
 export function fit(text: string, columns: number): string {
-  const line = text.replace(/\p{Cc}+/gu, " ").trimEnd();
+  const line = visible(text.replace(/\p{Cc}+/gu, " ").trimEnd());
   if (widthOf(line) <= columns) return line;
   let room = Math.max(columns - 1, 0);
   let kept = "";

@@ -163,7 +163,7 @@ class LiveTree implements ProgressDisplay {
       colors.dim(fit(timesText(this.times), columns - 1)),
     ];
     const up = this.drawn > 0 ? `\u001b[${this.drawn}A` : "";
-    this.terminal.write(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join("")}`);
+    this.terminal.draw(`${up}${lines.map((line) => `\u001b[2K${line}\n`).join("")}`);
     this.drawn = lines.length;
   }
 
@@ -223,11 +223,11 @@ class EventLines implements ProgressDisplay {
     if (this.timer === undefined) return;
     const { colors, columns } = this.terminal;
     this.eraseClock();
-    this.terminal.write(colors.dim(fit(timesText(this.times), columns - 1)));
+    this.terminal.draw(colors.dim(fit(timesText(this.times), columns - 1)));
   }
 
   private eraseClock(): void {
-    if (this.timer !== undefined) this.terminal.write("\r\u001b[2K");
+    if (this.timer !== undefined) this.terminal.draw("\r\u001b[2K");
   }
 }
 

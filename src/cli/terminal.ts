@@ -1,5 +1,6 @@
 import pc from "picocolors";
 import { createdInputs } from "../report/created-inputs.js";
+import { visible, visiblePainted } from "../api/visible.js";
 import { planNotes, revisionText, stageLines } from "../plan/changes/notes.js";
 import type { Plan } from "../plan/plan.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
@@ -21,8 +22,13 @@ export interface Terminal {
   readonly columns: number;
   /** Height in lines: what is taller cannot be redrawn in place. */
   readonly rows: number;
+  /** Text for people. Nothing in it but our colours can steer the terminal, or a CI system that reads along. */
   write(text: string): void;
   error(text: string): void;
+  /** What moves on a live terminal; its lines fit (`fit`). */
+  draw(text: string): void;
+  /** What other programs read, word for word; on a terminal it is text for people. */
+  document(text: string): void;
 }
 
 /** Node.js leaves `isTTY` out where there is no terminal, whatever its types say. */
@@ -40,8 +46,10 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
     live: isTerminal(stdout) && env["TERM"] !== "dumb" && env["CI"] === undefined,
     columns: isTerminal(stdout) ? stdout.columns || 80 : Infinity,
     rows: stdout.rows || 24,
-    write: (text) => void stdout.write(text),
-    error: (text) => void stderr.write(text),
+    write: (text) => void stdout.write(visiblePainted(text)),
+    error: (text) => void stderr.write(visiblePainted(text)),
+    draw: (text) => void stdout.write(text),
+    document: (text) => void stdout.write(isTerminal(stdout) ? visible(text) : text),
   };
 }
 

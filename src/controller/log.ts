@@ -5,6 +5,7 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { linesOf, quoted } from "../api/quoted.js";
 import type { LogLevel } from "./log-levels.js";
 import { isSecretName, scrubber } from "../api/scrubber.js";
+import { visible } from "../api/visible.js";
 
 export type { LogLevel };
 
@@ -57,7 +58,7 @@ export function createLog(options: LogOptions): Log {
     write: (line) => {
       const clean = JSON.parse(line, (name, value: unknown) => {
         if (typeof value !== "string") return value;
-        return isSecretName(name) ? "[redacted]" : scrub(value);
+        return isSecretName(name) ? "[redacted]" : visible(scrub(value));
       }) as Line;
       const text = options.pretty === true ? prettyText(clean, colors) : JSON.stringify(clean);
       options.write(`${text}\n`);

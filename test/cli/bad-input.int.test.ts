@@ -55,6 +55,29 @@ describe("bad input", function () {
     assert.equal(sandbox.ledgerEnd(), before);
   });
 
+  it("steers neither a terminal nor a CI system that it is told to", async () => {
+    const hostile = "x\u001b[2K\u202e\n::error::taken over";
+    const object = { apiVersion: "cluster.k8s.io/v1alpha1", kind: hostile, metadata: {} };
+    writeFileSync(join(sandbox.manifests, "more.json"), JSON.stringify(object));
+    for (const json of [[], ["--json"]]) {
+      const { stdout, stderr } = await sandbox.capstan(
+        65,
+        "validate",
+        "-f",
+        sandbox.manifests,
+        ...json,
+      );
+      const told = stdout + stderr;
+      assert.match(told, /taken over/);
+      assert.ok(!told.includes("\u001b") && !told.includes("\u202e"), told);
+      assert.doesNotMatch(told, /^\s*::/m);
+    }
+    const { stderr } = await sandbox.capstan(64, "validate", `--\u001b[8m${hostile}`);
+    assert.match(stderr, /unknown option/);
+    assert.ok(!stderr.includes("\u001b"), stderr);
+    assert.doesNotMatch(stderr, /^\s*::/m);
+  });
+
   it("in place of the manifests is named", async () => {
     const { stderr } = await sandbox.capstan(65, "up", "--yes", "-f", "nowhere");
     assert.match(stderr, /cannot read nowhere/);

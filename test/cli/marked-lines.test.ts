@@ -28,7 +28,15 @@ function paper(): { terminal: Terminal; written: () => string } {
   const write = (more: string) => void (text += more);
   const size = { columns: Infinity, rows: 24, live: false };
   return {
-    terminal: { ...size, colors, errorColors: colors, write, error: write },
+    terminal: {
+      ...size,
+      colors,
+      errorColors: colors,
+      write,
+      error: write,
+      draw: write,
+      document: write,
+    },
     written: () => text,
   };
 }

@@ -25,6 +25,8 @@ function paper(live: boolean): { terminal: Terminal; written: () => string } {
       rows: 50,
       write,
       error: write,
+      draw: write,
+      document: write,
     },
     written: () => text,
   };

@@ -105,6 +105,19 @@ describe("providers from outside", () => {
     assert.deepEqual(namesIn({ REGION: "north" }), ["local", "aws", "toy"]);
   });
 
+  it("are not loaded by who asks for those of this release", () => {
+    project("./toy.mjs");
+    write("toy.mjs", "throw new Error('it runs')");
+    const outside = { folder, env: {} };
+    const providers = makeProviders(join(folder, "state"), new FakeClock(), outside);
+    assert.deepEqual(
+      providers.ours.map(({ name }) => name),
+      ["local", "aws"],
+    );
+    assert.throws(() => providers.all, /it runs/);
+    providers.close();
+  });
+
   it("CAPSTAN_PROVIDERS overrides the project, also with nothing", () => {
     project("./toy.mjs");
     write("toy.mjs", moduleText("toy"));

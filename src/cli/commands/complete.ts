@@ -30,7 +30,8 @@ export async function completeCommand(
       const { contextNames } = await import("../../kube/connection.js");
       return contextNames({ kubeconfig: typedValue("--kubeconfig", typed), env: context.env });
     },
-    explainWords: (begun) => explainWords(begun, explainableKinds(context.providers.all)),
+    // Who presses a key has not asked for code of the project to run.
+    explainWords: (begun) => explainWords(begun, explainableKinds(context.providers.ours)),
   });
   const lines = [...words, ...(files ? [":files"] : [])];
   context.terminal.write(lines.map((line) => `${line}\n`).join(""));

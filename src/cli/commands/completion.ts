@@ -6,6 +6,6 @@ import { exitCodes } from "../exit.js";
 export function completionCommand(shell: string, { json, emit, terminal }: CommandContext): number {
   const script = completionScripts[shell as Shell];
   if (json) emit({ type: "completion", shell, script });
-  else terminal.write(script);
+  else terminal.document(script);
   return exitCodes.done;
 }

@@ -9,7 +9,7 @@ export function crdsCommand({ json, emit, terminal, providers }: CommandContext)
   if (json) definitions.forEach(emit);
   else {
     const texts = definitions.map((one) => stringify(one, { aliasDuplicateObjects: false }));
-    terminal.write(texts.join("---\n"));
+    terminal.document(texts.join("---\n"));
   }
   return exitCodes.done;
 }

@@ -64,7 +64,7 @@ function printExports(
   if (context.json) context.emit({ type: "env", ...about, exports });
   else {
     for (const [key, value] of Object.entries(exports)) {
-      context.terminal.write(`export ${key}=${quotedWord(value)}\n`);
+      context.terminal.document(`export ${key}=${quotedWord(value)}\n`);
     }
   }
   return exitCodes.done;

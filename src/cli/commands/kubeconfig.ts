@@ -49,7 +49,7 @@ export async function kubeconfigCommand(
   if (options.credential === true) {
     const issued = await issue(access, options, context);
     const credential = execCredentialOf(issued, issued.expiresAtMs);
-    context.terminal.write(`${JSON.stringify(credential)}\n`);
+    context.terminal.document(`${JSON.stringify(credential)}\n`);
     return exitCodes.done;
   }
   const config = kubeconfigOf({
@@ -112,7 +112,7 @@ function deliver(
   const { json, emit, terminal } = context;
   const file = out ?? (merge ? usersKubeconfig(context.env) : undefined);
   if (file === undefined) {
-    terminal.write(json ? `${JSON.stringify(config)}\n` : stringify(config, { lineWidth: 0 }));
+    terminal.document(json ? `${JSON.stringify(config)}\n` : stringify(config, { lineWidth: 0 }));
     return exitCodes.done;
   }
   const whole = merge ? mergedInto(file, config) : config;

@@ -52,7 +52,7 @@ export function renderUpgrade(
   } else if (steps.length === 0) {
     noticeTo(context)(`the host of Machine ${machine.name} runs what its manifest says`);
   } else {
-    context.terminal.write(script);
+    context.terminal.document(script);
   }
   return exitCodes.done;
 }

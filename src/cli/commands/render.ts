@@ -56,7 +56,7 @@ export async function renderCommand(
   const { bootstrap, text, format } = rendered(settings, options.format ?? terms.format);
   tellNotes(machine, context);
   if (!context.json) {
-    context.terminal.write(text);
+    context.terminal.document(text);
     return exitCodes.done;
   }
   const { desired, kind } = found;

@@ -1,5 +1,6 @@
 import { Argument, Command } from "commander";
 import { does, looks } from "../execute.js";
+import { visible } from "../../api/visible.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../package.js";
 import { addAccessVerbs } from "./access.js";
@@ -29,7 +30,11 @@ export function makeProgram({ silent = false } = {}): Command {
     )
     .option("--json", "JSON lines instead of text")
     .exitOverride()
-    .configureOutput(silent ? { writeErr: () => {} } : {})
+    .configureOutput({
+      writeErr: (text) => {
+        if (!silent) process.stderr.write(visible(text));
+      },
+    })
     .showHelpAfterError("(capstan --help tells more)")
     .addHelpText("after", `\n${exitCodeText}`);
   withExamples(program, [

@@ -1,5 +1,6 @@
 import { CommanderError } from "commander";
 import { storageFailureOf } from "../../api/storage-failure.js";
+import { visible } from "../../api/visible.js";
 import { exitCodes } from "../exit.js";
 import { habitAnswer } from "./habits.js";
 import { makeProgram } from "./program.js";
@@ -27,12 +28,12 @@ export async function runCommandLine(): Promise<void> {
     const fine = error.exitCode === 0 && error.code !== "commander.help";
     process.exitCode = fine ? exitCodes.done : exitCodes.badUsage;
     const hint = habitAnswer(error.message);
-    if (hint !== undefined && !json) process.stderr.write(`hint: ${hint}\n`);
+    if (hint !== undefined && !json) process.stderr.write(visible(`hint: ${hint}\n`));
     if (!fine && json) {
       const message =
         error.code === "commander.help" ? "which verb?" : error.message.replace(/^error: /, "");
       const document = { type: "error", code: "BAD_USAGE", message, source: "user", hint };
-      process.stdout.write(`${JSON.stringify(document)}\n`);
+      process.stdout.write(visible(`${JSON.stringify(document)}\n`));
     }
   }
 }
