@@ -85,6 +85,7 @@ export function intentOf(
     const marks = deleteMarksAmong(metadata.annotations);
     return marks === undefined ? [] : [[metadata.name, marks] as const];
   });
+  const bound = memory.kind === "bound" ? { clusterUid: memory.clusterUid } : {};
   return {
     kind: "want",
     desired,
@@ -96,7 +97,7 @@ export function intentOf(
     released,
     // Marks are no goal of their own: they say who goes when something else asks for fewer Machines.
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
-    ...(memory.kind === "bound" ? { clusterUid: memory.clusterUid } : {}),
+    ...bound,
   };
 }
 
