@@ -21,10 +21,21 @@ import { usedClasses } from "./machine-classes.js";
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
 
+/**
+ * On a Cluster: the `metadata.uid` of the object that the UID in the cloud was written on. No two objects have the
+ * same, on whatever API servers, so what is copied with all annotations can be told from its original (ADR 32).
+ */
+export const boundToAnnotation = `${ownAnnotationPrefix}bound-to`;
+
 /** What tools write about their own work: a change of it is no change of the goal. */
 const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
 /** What we write ourselves. */
-const writtenAnnotations = [clusterUidAnnotation, revisionAnnotation, revisionHistoryAnnotation];
+const writtenAnnotations = [
+  clusterUidAnnotation,
+  boundToAnnotation,
+  revisionAnnotation,
+  revisionHistoryAnnotation,
+];
 
 /**
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
@@ -39,11 +50,12 @@ export function intentOf(
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
   const paused = cluster.metadata.annotations?.[pausedAnnotation];
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
-  const clusterUid = cluster.metadata.annotations?.[clusterUidAnnotation];
-  const uid = clusterUid === undefined ? {} : { clusterUid };
+  const memory = uidMemoryOf(cluster);
   const { released, held } = goingIn(live);
   if (isDeleting(cluster)) {
     const digest = held.length === 0 ? "remove" : `remove ${digestOf(held, 16)}`;
+    // Refusing is all that follows from it, so an annotation without a binding counts here.
+    const uid = memory.kind === "none" ? {} : { clusterUid: memory.clusterUid };
     return { kind: "remove", digest, released, ...uid };
   }
   const derived = members.filter(
@@ -73,6 +85,7 @@ export function intentOf(
     const marks = deleteMarksAmong(metadata.annotations);
     return marks === undefined ? [] : [[metadata.name, marks] as const];
   });
+  const bound = memory.kind === "bound" ? { clusterUid: memory.clusterUid } : {};
   return {
     kind: "want",
     desired,
@@ -84,8 +97,24 @@ export function intentOf(
     released,
     // Marks are no goal of their own: they say who goes when something else asks for fewer Machines.
     digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
-    ...uid,
+    ...bound,
   };
+}
+
+/** What a Cluster remembers of its UID in the cloud. */
+type UidMemory =
+  /** Nothing, or what was written on another object and copied. */
+  | { readonly kind: "none" }
+  /** As versions before the binding wrote it: the object's own or a copy, nobody can tell. */
+  | { readonly kind: "unbound"; readonly clusterUid: string }
+  | { readonly kind: "bound"; readonly clusterUid: string };
+
+function uidMemoryOf({ metadata }: LiveObject): UidMemory {
+  const { [clusterUidAnnotation]: clusterUid, [boundToAnnotation]: boundTo } =
+    metadata.annotations ?? {};
+  if (clusterUid === undefined) return { kind: "none" };
+  if (boundTo === undefined) return { kind: "unbound", clusterUid };
+  return boundTo === metadata.uid ? { kind: "bound", clusterUid } : { kind: "none" };
 }
 
 /** Classes of the namespace that are no matter of this Cluster: one that is wrong must not stop it. */

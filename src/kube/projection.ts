@@ -21,7 +21,7 @@ import {
   withFinalizer,
 } from "./api-write.js";
 import { derivedMachine, derivedSet, derivedSpec } from "./derived-objects.js";
-import { clusterUidAnnotation } from "./live-intent.js";
+import { boundToAnnotation, clusterUidAnnotation } from "./live-intent.js";
 import {
   controllerOf,
   isDeleting,
@@ -133,7 +133,10 @@ class Projection {
     const { cluster } = this;
     const { metadata } = cluster;
     const { clusterUid } = this.input.view;
-    const mark = clusterUid === undefined ? {} : { [clusterUidAnnotation]: clusterUid };
+    const mark =
+      clusterUid === undefined
+        ? {}
+        : { [clusterUidAnnotation]: clusterUid, [boundToAnnotation]: metadata.uid };
     const wanted = {
       ...metadata,
       finalizers: withFinalizer(cluster, clusterFinalizer),

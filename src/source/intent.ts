@@ -28,7 +28,7 @@ export type Intent = { readonly digest: string } & (
       readonly deleteMarks?: Readonly<Record<string, Annotations>>;
       /** Protected objects that are being deleted and whose annotation was taken away: "Machine default/a". */
       readonly released?: readonly string[];
-      /** The cluster's UID as its object remembers it, for when the state is lost. */
+      /** The cluster's UID as this very object remembers it, for when the state is lost; absent of a copy. */
       readonly clusterUid?: string;
     }
 );

@@ -613,12 +613,53 @@ describe("Reconciler", () => {
       world.tamper(() => []);
       controller.restart();
       controller.server.edit("Cluster prod", ({ metadata }) => ({
-        metadata: { ...metadata, annotations: { "capstan.dev/cluster-uid": "uid-of-mine" } },
+        metadata: {
+          ...metadata,
+          annotations: { ...metadata.annotations, "capstan.dev/cluster-uid": "uid-of-mine" },
+        },
       }));
       const calls = world.calls.length;
       await controller.settle();
       assert.equal(world.calls.length, calls);
       assert.equal(status(controller).errorReason, "CreateError");
+    });
+
+    for (const copied of [["cluster-uid", "bound-to"], ["cluster-uid"]]) {
+      it(`adopts nothing for a copy with ${copied.join(" and ")}, until it is asked to`, async () => {
+        const world = new FakeEngine();
+        const original = new FakeController(world);
+        original.server.apply(...objects());
+        await original.settle();
+        const { annotations = {} } = clusterOn(original).metadata;
+        world.tamper(() => []);
+        const other = new FakeController(world);
+        // Its objects come to have other uids than those of the original.
+        other.server.apply(...objects(machineSet("elsewhere", 1)).reverse());
+        const marks = Object.fromEntries(
+          copied.map((name) => [`capstan.dev/${name}`, annotations[`capstan.dev/${name}`] ?? ""]),
+        );
+        mark(other, marks);
+        const { uid } = clusterOn(other).metadata;
+        assert.notEqual(uid, annotations["capstan.dev/bound-to"]);
+        const calls = world.calls.length;
+        await other.settle();
+        assert.equal(world.calls.length, calls, "a copy has taken over the original's hosts");
+        assert.equal(status(other).errorReason, "CreateError");
+        mark(other, { "capstan.dev/bound-to": uid });
+        await other.settle();
+        assert.ok(world.calls.length > calls);
+      });
+    }
+
+    it("binds the UID that an older version has written, once it is at work", async () => {
+      const controller = await running(...objects());
+      const { uid } = clusterOn(controller).metadata;
+      controller.server.edit("Cluster prod", ({ metadata }) => {
+        const { "capstan.dev/bound-to": _bound, ...annotations } = metadata.annotations ?? {};
+        return { metadata: { ...metadata, annotations } };
+      });
+      await controller.settle();
+      assert.equal(clusterOn(controller).metadata.annotations?.["capstan.dev/bound-to"], uid);
     });
   });
 
@@ -679,3 +720,16 @@ describe("Reconciler", () => {
     assert.equal(warnings().length, 2, "what has come again is not told");
   });
 });
+
+function clusterOn({ server }: FakeController) {
+  const found = server.find("Cluster prod");
+  assert.ok(found !== undefined);
+  return found;
+}
+
+/** Annotates the Cluster, as a person or a backup does. */
+function mark(controller: FakeController, marks: Readonly<Record<string, string>>): void {
+  controller.server.edit("Cluster prod", ({ metadata }) => ({
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...marks } },
+  }));
+}

@@ -150,6 +150,7 @@ describe("intentOf", () => {
             annotations: {
               "kubectl.kubernetes.io/last-applied-configuration": "{}",
               "capstan.dev/cluster-uid": "uid-1",
+              "capstan.dev/bound-to": "uid-2",
               "machinedeployment.clusters.k8s.io/revision": "3",
               "machinedeployment.clusters.k8s.io/revision-history": "1",
             },
@@ -195,15 +196,24 @@ describe("intentOf", () => {
     assert.equal(JSON.stringify(given), text);
   });
 
-  it("remembers the UID that a lost state would not know", () => {
-    const about = { metadata: { annotations: { "capstan.dev/cluster-uid": "uid-1" } } };
-    const wanted = intentOf(liveCluster([], about), providers);
-    const going = intentOf(
-      liveCluster([], { metadata: { ...about.metadata, ...deleted } }),
-      providers,
-    );
-    assert.equal(wanted.kind === "want" && wanted.clusterUid, "uid-1");
-    assert.equal(going.kind === "remove" && going.clusterUid, "uid-1");
+  describe("of a UID that a lost state would not know", () => {
+    for (const { name, boundTo, want } of [
+      { name: "remembers its own", boundTo: "uid-of-prod", want: ["uid-1", "uid-1"] },
+      { name: "takes that of a copy for nothing", boundTo: "uid-elsewhere", want: [] },
+      { name: "adopts nothing by one that is not bound", want: [undefined, "uid-1"] },
+    ]) {
+      it(name, () => {
+        const bound = boundTo === undefined ? {} : { "capstan.dev/bound-to": boundTo };
+        const metadata = { annotations: { "capstan.dev/cluster-uid": "uid-1", ...bound } };
+        const wanted = intentOf(liveCluster([], { metadata }), providers);
+        const going = intentOf(
+          liveCluster([], { metadata: { ...metadata, ...deleted } }),
+          providers,
+        );
+        assert.equal(wanted.kind === "want" && wanted.clusterUid, want[0]);
+        assert.equal(going.kind === "remove" && going.clusterUid, want[1]);
+      });
+    }
   });
 
   describe("with identities", () => {

@@ -337,7 +337,7 @@ export function adoptedUid(
     message: `cannot create ${cluster}: the cloud holds ${counted(alive.length, "resource")} of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
     hint:
       uids.length === 1
-        ? "use the state that they belong to, or take them over with --adopt"
+        ? `use the state that they belong to, or take them over: with --adopt, or in an API server by the Cluster's annotations capstan.dev/cluster-uid=${only} and capstan.dev/bound-to=<its metadata.uid>`
         : "use the states that they belong to; nothing was changed",
   });
 }
