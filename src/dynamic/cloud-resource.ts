@@ -46,6 +46,7 @@ import { FindOrCreate } from "./find-or-create.js";
 import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
 import { Patience } from "./patience.js";
+import { isForNow, Postponed, type Postponement } from "./postponed.js";
 import { isGone, oneOf } from "./presence.js";
 import {
   acceptedIn,
@@ -81,6 +82,8 @@ export interface BridgeRuntime {
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
+  /** Who waits for deletions between engine runs; without it each deletion waits until the resource is gone. */
+  readonly postponement?: Postponement;
   /** What hosts are given beside their inputs; without it there is no user data to be had. */
   readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
@@ -261,26 +264,41 @@ export class CloudResource implements DynamicResource {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
       await this.mustBeSameCloud(who.name, props);
-      const { bootstrap, context } = this.runtime;
+      const { bootstrap, context, postponement } = this.runtime;
       const deadline = this.patience.deadline();
       for (let looks = 1; ; looks += 1) {
         const presence = await this.locate(who, id);
         if (presence.found !== "none" && !isGone(presence)) {
           const current = oneOf(presence, `${this.kind} ${who.name}`);
           this.mustBeOurs(current, who, "delete");
-          const waits = (error: unknown) => this.waits("delete", who.name, error);
-          const remove = async () => {
-            await bootstrap?.release(context, current);
-            await this.handler.remove(context, current);
-          };
-          await this.patience.changing(deadline, remove, waits);
+          await this.remove(current, deadline);
         } else if (await this.isNothingLeft(id, who, props)) {
           await bootstrap?.forget(context, { who, status: statusOf(props) });
           return { id };
         }
+        // One look at least: what is gone at once needs no second engine run.
+        if (looks > 1 && postponement?.isOver() === true) throw new Postponed(this.kind, who);
         await this.patience.pause(looks, deadline, `${this.kind} ${who.name} to go away`);
       }
     });
+  }
+
+  /** Until the cloud has accepted it. Throws `Postponed` where somebody else waits for a refusal to end. */
+  private async remove(current: Observed, deadline: number): Promise<void> {
+    const { bootstrap, context, postponement } = this.runtime;
+    const { who } = current;
+    const remove = async () => {
+      await bootstrap?.release(context, current);
+      await this.handler.remove(context, current);
+    };
+    const waits = (error: unknown) => this.waits("delete", who.name, error);
+    const giveUpAt = Math.min(deadline, postponement?.endsAt() ?? deadline);
+    try {
+      await this.patience.changing(giveUpAt, remove, waits);
+    } catch (error) {
+      if (postponement === undefined || !isForNow(error)) throw error;
+      throw new Postponed(this.kind, who, error);
+    }
   }
 
   /** Every attempt looks first whose it is: once our marks are off, anybody may have put theirs on. */
@@ -472,6 +490,11 @@ export class CloudResource implements DynamicResource {
     });
   }
 
+  private postponed(about: Omit<ResourceEvent, "state">, { refusal }: Postponed): void {
+    const why = refusal === undefined ? {} : failureOf(refusal);
+    this.runtime.postponement?.tell({ ...about, state: "waiting", ...why });
+  }
+
   private async reported<T extends { readonly id?: string; readonly outs?: Properties }>(
     operation: ResourceEvent["operation"],
     name: string,
@@ -485,7 +508,8 @@ export class CloudResource implements DynamicResource {
       this.runtime.report?.(omitUndefined({ ...about, state: "done", id }));
       return result;
     } catch (error) {
-      this.runtime.report?.({ ...about, state: "failed", ...failureOf(error) });
+      if (error instanceof Postponed) this.postponed(about, error);
+      else this.runtime.report?.({ ...about, state: "failed", ...failureOf(error) });
       throw error;
     }
   }

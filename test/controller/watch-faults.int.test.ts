@@ -99,6 +99,32 @@ describe("capstan watch where something is wrong", function () {
     assert.equal((transaction as { phase?: string } | undefined)?.phase, "Waiting");
   });
 
+  it("changes one cluster while others never get rid of their hosts", async () => {
+    rig = await WatchRig.start(five);
+    await rig.watchLeading("--engines", "2", "--timeout", "600");
+    const stuck = ["stuck-1", "stuck-2"];
+    const refusing = [{ call: "terminate", mode: "throttle", times: 1_000_000 }];
+    for (const name of stuck) await rig.server.apply(clusterText(name, refusing));
+    await rig.applyManifests();
+    await rig.untilRunning("demo", 5);
+    for (const name of stuck) await rig.untilRunning(name, 1);
+    await rig.kubectl("delete", "cluster", ...stuck, "--wait=false");
+    const refusals = () =>
+      stuck.map((name) => {
+        const asked = rig.sandbox.ledger().filter(({ call }) => call === "terminate");
+        return asked.filter((one) => JSON.stringify(one).includes(`${name}-cp`)).length;
+      });
+    await until("both are refused", () => refusals().every((count) => count > 0));
+    await rig.kubectl("scale", "md", "workers", "--replicas=2");
+    await rig.untilRunning("demo", 3);
+    // They are still at it, and are asked for again.
+    const before = refusals();
+    await until("they are asked for again", () =>
+      refusals().every((count, index) => count > (before[index] ?? 0)),
+    );
+    for (const name of stuck) assert.notEqual((await rig.get("cluster", name)).metadata.name, "");
+  });
+
   it("shows a call that the cloud refuses where it failed, and tells of it there", async () => {
     rig = await WatchRig.start({ example: "quickstart" });
     await rig.watchLeading();

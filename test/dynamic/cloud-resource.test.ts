@@ -7,6 +7,7 @@ import {
   CloudResource,
   type ResourceEvent,
 } from "../../src/dynamic/cloud-resource.js";
+import { Postponement } from "../../src/dynamic/postponed.js";
 import { providerProperty, UnfinishedResource } from "../../src/dynamic/protocol.js";
 import type { Identity, Observed, UserData } from "../../src/provider/port.js";
 import { SessionCloud } from "../../src/dynamic/session-cloud.js";
@@ -583,6 +584,62 @@ describe("delete", () => {
       handler.fail({ call: "remove", error: cloudError({ retryable: true, message: "in use" }) });
     }
     await assert.rejects(resource.delete("r-1", inputs), failsWith("CLOUD_FAILED", /in use/));
+  });
+
+  describe("that somebody else waits for", () => {
+    /** Never gone: the cloud accepts each removal, and shows the resource as it was. */
+    function postponing() {
+      const told: ResourceEvent[] = [];
+      const clock = new FakeClock();
+      const postponement = new Postponement(clock, (event) => told.push(event));
+      const { signal } = new AbortController();
+      const context = { clock, signal, assertEngineAlive: () => {} };
+      return { ...bridge({ postponement, context }), told, clock };
+    }
+
+    it("is put off while the cloud is at it, and is no failure", async () => {
+      const { resource, handler, told, clock, events, counted } = postponing();
+      const begun = clock.now();
+      handler.add(observed());
+      handler.remove = async () => void handler.calls.push("remove");
+      await assert.rejects(
+        resource.delete("r-1", inputs),
+        failsWith("DEADLINE", /^LocalHost web-1 is not gone yet: the cloud is still deleting it$/),
+      );
+      assert.ok(clock.now() - begun < 2_500, `${clock.now() - begun} ms`);
+      assert.deepEqual(told, [
+        { operation: "delete", kind: "LocalHost", name: "web-1", state: "waiting" },
+      ]);
+      assert.deepEqual(
+        events.filter(({ state }) => state === "failed"),
+        [],
+      );
+      // The moment is that of the whole engine run: the next one is looked at twice and no more.
+      const removals = counted("remove");
+      await assert.rejects(resource.delete("r-1", inputs), failsWith("DEADLINE"));
+      assert.equal(counted("remove"), removals + 2);
+    });
+
+    it("is put off while the cloud refuses it for now, with what it says", async () => {
+      const { resource, handler, told } = postponing();
+      handler.add(observed());
+      const inUse = cloudError({ code: "IN_USE", retryable: true, message: "in use" });
+      for (let time = 0; time < 100; time += 1) handler.fail({ call: "remove", error: inUse });
+      await assert.rejects(resource.delete("r-1", inputs), failsWith("DEADLINE", /: in use$/));
+      assert.deepEqual(
+        told.map(({ state, code, message }) => [state, code, message]),
+        [["waiting", "IN_USE", "in use"]],
+      );
+    });
+
+    it("fails where the cloud refuses it for good, and is done where it goes at once", async () => {
+      const { resource, handler, told } = postponing();
+      handler.add(observed());
+      handler.fail({ call: "remove", error: cloudError({ code: "PERMISSION" }) });
+      await assert.rejects(resource.delete("r-1", inputs), failsWith("PERMISSION"));
+      await resource.delete("r-1", inputs);
+      assert.deepEqual(told, []);
+    });
   });
 
   it("leaves alone what is marked as somebody else's", async () => {

@@ -7,7 +7,7 @@ import {
   UnfinishedResource,
 } from "../../src/dynamic/protocol.js";
 import { decodeRecord } from "../../src/engine/backend/record-payload.js";
-import type { HandlerSession, StackEngine } from "../../src/engine/pulumi/engine.js";
+import type { HandlerSession, PassOptions, StackEngine } from "../../src/engine/pulumi/engine.js";
 import type { PulumiResult } from "../../src/engine/pulumi/pulumi.js";
 import type { StackState } from "../../src/engine/backend/state.js";
 import { type NodeKey, resolveRefs } from "../../src/graph/graph.js";
@@ -71,13 +71,18 @@ export class FakePulumi implements StackEngine {
     return { ...stateOf(this.checkpoint, this.cloud.parts), foreign: [] };
   }
 
-  async pass(_stack: string, program: PassProgram, session: HandlerSession): Promise<PulumiResult> {
+  async pass(
+    _stack: string,
+    program: PassProgram,
+    session: HandlerSession,
+    { continues = false }: Partial<PassOptions> = {},
+  ): Promise<PulumiResult> {
     this.cloud.passes += 1;
     return this.running(activityOf(program), session, async () => {
-      holdAgainstLaws(program, this.checkpoint.resources, this.cloud.watch);
+      holdAgainstLaws(program, this.checkpoint.resources, { watch: this.cloud.watch, continues });
       const done = await this.registerAll(program.registrations, session);
       const doomed = this.checkpoint.resources.filter(({ key }) => !done.has(key));
-      await this.deleteAll(doomed, session);
+      await this.deleteAll(doomed, session, continues);
     });
   }
 
@@ -205,13 +210,15 @@ export class FakePulumi implements StackEngine {
   private async deleteAll(
     doomed: readonly RecordedResource[],
     session: HandlerSession,
+    continues = false,
   ): Promise<void> {
+    const goesOn = continues || this.cloud.traits.parallel;
     const failures: unknown[] = [];
     const kept = new Set<NodeKey>();
     for (const resource of doomed.toReversed()) {
       const { key, kind, type, id = "", outputs } = resource;
       if (this.process.stop.signal.aborted) throw new StepFailed("interrupted");
-      if (kept.has(key) || (failures.length > 0 && !this.cloud.traits.parallel)) continue;
+      if (kept.has(key) || (failures.length > 0 && !goesOn)) continue;
       await this.begin("deleting", resource);
       const [, failure] = await answerOf(async () => {
         if (type === "resource") await session.lookup(kind).delete(id, outputs);

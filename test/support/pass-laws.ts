@@ -1,16 +1,23 @@
 import type { NodeKey } from "../../src/graph/graph.js";
-import type { RecordedResource } from "../../src/records/prior-state.js";
+import { sameJson } from "../../src/api/json.js";
+import { isRecordKind, type RecordedResource } from "../../src/records/prior-state.js";
 import { revisionKey, transactionKey } from "../../src/transaction/pass.js";
-import type { PassProgram } from "../../src/transaction/registration.js";
+import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { Activity, LawWatch } from "./law-watch.js";
 
-/** Blames a pass that registers in a wrong order, or whose end deletes what was not admitted. */
+/**
+ * Blames a pass that registers in a wrong order, whose end deletes what was not admitted, or that makes
+ * something and goes on to its deletions should that fail.
+ */
 export function holdAgainstLaws(
   program: PassProgram,
   recorded: readonly RecordedResource[],
-  watch: LawWatch,
+  { watch, continues }: { readonly watch: LawWatch; readonly continues: boolean },
 ): void {
   for (const defect of orderDefects(program)) watch.blame("order", defect);
+  for (const key of continues ? madeOrWritten(program, recorded) : []) {
+    watch.blame("law 8: admitted", `deletions do not wait for ${key}, which is made before them`);
+  }
   const registered = new Set(program.registrations.map(({ key }) => key));
   const doomed = recorded.filter(({ key, type }) => type === "resource" && !registered.has(key));
   for (const { key } of doomed) {
@@ -22,6 +29,19 @@ export function holdAgainstLaws(
       watch.blame("law 8: admitted", `${key} is deleted, which no plan admitted`);
     }
   }
+}
+
+/** What a pass creates, and the records of the transaction that it writes. */
+function madeOrWritten(
+  { registrations }: PassProgram,
+  recorded: readonly RecordedResource[],
+): NodeKey[] {
+  const before = new Map(recorded.map(({ key, inputs }) => [key, inputs]));
+  const isSame = ({ key, kind, inputs }: Registration) => {
+    const known = before.get(key);
+    return known !== undefined && (!isRecordKind(kind) || sameJson(known, inputs));
+  };
+  return registrations.filter((one) => !isSame(one)).map(({ key }) => key);
 }
 
 /** A commit is what registers a Revision of its Transaction's number. */

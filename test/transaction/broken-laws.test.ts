@@ -122,6 +122,16 @@ interface Defect {
 
 const defects: readonly Defect[] = [
   {
+    name: "law 8: a pass that makes something and goes on to its deletions should that fail",
+    law: /^law 8: admitted: deletions do not wait for/,
+    history: history({ commands: [up(one)] }),
+    sabotage: ({ engine, provider }) => {
+      const pass: StackEngine["pass"] = (stack, program, session, how) =>
+        engine.pass(stack, program, session, { checkpoints: "each", ...how, continues: true });
+      return { engine: Object.create(engine, { pass: { value: pass } }) as StackEngine, provider };
+    },
+  },
+  {
     name: "law 3: creating without looking first, on a cloud without tokens",
     law: /^law 3: one host: the token of db-0-\w+-1 is used twice/,
     history: history({

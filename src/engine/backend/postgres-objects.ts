@@ -85,7 +85,7 @@ export class PostgresObjects {
     );
     CREATE INDEX IF NOT EXISTS ${table}_key_prefix_idx ON ${table} (key text_pattern_ops)`;
     await pool.query(text).catch((error: unknown) => {
-      if (!["23505", "42P07"].includes(sqlStateOf(error) ?? "")) throw error;
+      if (!["23505", "42710", "42P07"].includes(sqlStateOf(error) ?? "")) throw error;
     });
   }
 

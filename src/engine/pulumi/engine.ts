@@ -108,6 +108,11 @@ export interface PassOptions {
   readonly checkpoints: "each" | "end";
   /** What the disk of the state must have room for; for taking something back unless given. */
   readonly room?: RoomDemand;
+  /**
+   * What fails stops only what depends on it. For passes that do nothing but delete: after a creation that
+   * failed Pulumi would go on and delete what was to be superseded.
+   */
+  readonly continues?: boolean;
 }
 
 /** Serves the handlers of one engine run; `cancelled` is called when the engine is asked to stop. */
@@ -252,12 +257,13 @@ export class Engine {
     stack: string,
     program: PassProgram,
     session: HandlerSession,
-    { checkpoints, room }: PassOptions = { checkpoints: "each" },
+    { checkpoints, room, continues = false }: PassOptions = { checkpoints: "each" },
   ): Promise<PulumiResult> {
     // Loaded when it is needed: a plan needs no gRPC.
     const { serveProgram } = await import("./language-server.js");
     const served = await serveProgram(program);
     const args = ["up", "--yes", "--skip-preview", "--suppress-progress", "--suppress-outputs"];
+    if (continues) args.push("--continue-on-error");
     const env = checkpointEnv(checkpoints);
     try {
       const run: AttachedRun = omitUndefined({

@@ -6,6 +6,7 @@ import {
   type ResourceEvent,
 } from "../../dynamic/cloud-resource.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
+import { Postponement } from "../../dynamic/postponed.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
 import { SessionCloud } from "../../dynamic/session-cloud.js";
 import { type RecordKind, recordKinds, RecordResource } from "../../dynamic/record-resource.js";
@@ -64,6 +65,8 @@ export interface StepwiseOptions {
   readonly adopts?: boolean;
   /** Which cloud it is about, where that is known. */
   readonly cloud?: CloudIdentity | undefined;
+  /** Told of deletions that are put off; without it they are waited for. */
+  readonly postponed?: (event: ResourceEvent) => void;
   /** What makes user data for hosts; absent: hosts of the provider take none. */
   readonly bootstrap?: HostBootstrapper | undefined;
   /** Stops them too: for work between engine runs, when no engine is there to ask. */
@@ -94,6 +97,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     recordedTwice: options.recordedTwice,
     letGo: options.letGo,
     imports: options.imports,
+    postponement: options.postponed && new Postponement(clock, options.postponed),
     bootstrap: options.bootstrap,
     report: (event) => options.report(event),
   });

@@ -2,16 +2,15 @@ import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
-import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources, type PriorState, recordAt } from "../../records/prior-state.js";
-import { backoffMs } from "../../provider/backoff.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
-import { looksAt, timingOf } from "../../provider/timing.js";
+import { timingOf } from "../../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
 import {
   type AllowedChanges,
@@ -22,29 +21,23 @@ import {
 } from "../../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../transaction/payloads.js";
 import { encodePayload } from "../backend/record-payload.js";
-import type { PassOptions, StackEngine } from "../pulumi/engine.js";
+import type { StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
-import {
-  callsFailed,
-  failedToStart,
-  isOfStorage,
-  unreadableAfter,
-  withConsoles,
-} from "./failures.js";
+import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { type KeySource, ringOf } from "./run-keys.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
-import { presentAmong } from "../../plan/observation.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
-import { ReadinessDeadline } from "./readiness-deadline.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
+import { isCommitRecorded, passOptionsFor } from "./pass-options.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
-import type { RoomDemand } from "../pulumi/disk-room.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
+import { Terminations } from "./terminations.js";
+import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
 
@@ -97,6 +90,12 @@ export class Run {
   /** Of providers whose hosts take user data. */
   private readonly bootstrap: RunBootstrap | undefined;
   private readonly removedLeftovers = new Set<string>();
+  private readonly terminations: Terminations;
+  /** What the present pass has deleted, as its calls say. */
+  private readonly deleted = new Set<NodeKey>();
+  /** Deletions that this run has told of: one that is asked for again is no new wave. */
+  private readonly announced = new Set<NodeKey>();
+  private hasToldCommit = false;
   private readonly recoveries = new RecoveryProgress();
   private inventory: Inventory | undefined;
   private passes = 0;
@@ -110,6 +109,7 @@ export class Run {
     this.shown = shownBy(goal);
     this.availability = new AvailabilityTracker(goal.target);
     this.bootstrap = RunBootstrap.of(goal.target, options);
+    this.terminations = new Terminations(options.timeoutMs);
   }
 
   async toTheEnd(): Promise<RunResult> {
@@ -250,7 +250,7 @@ export class Run {
         return this.removeLeftovers(action);
       case "wait":
         report({ ...action, kind: "waiting" });
-        return this.waitUntilAvailable(action.keys);
+        return waitUntilAvailable(action.keys, this.waits());
       case "commit":
         return this.commit(plan, action);
       case "clear":
@@ -286,18 +286,26 @@ export class Run {
     plan: RemainingPlan,
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
   ): Promise<void> {
-    const all = [...keys, ...deletions];
-    this.announce(all, reason);
+    this.announce(keys, deletions, reason);
     for (const key of keys) this.tried.add(key);
     const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
-    await this.pass(plan, { kind: "change", ...allowed }, all.length);
+    const steps = keys.length + deletions.length;
+    await this.pass(plan, { kind: "change", ...allowed }, steps);
     for (const key of keys) this.done.add(key);
   }
 
-  /** Every pass that changes something in the cloud is a wave, as the plan counts them. */
-  private announce(keys: readonly NodeKey[], reason: string): void {
+  /** Every pass that changes something in the cloud for the first time is a wave, as the plan counts them. */
+  private announce(keys: readonly NodeKey[], deletions: readonly NodeKey[], reason: string): void {
+    const isAgain = keys.length === 0 && deletions.every((key) => this.announced.has(key));
+    if (isAgain && deletions.length > 0) return;
+    for (const key of deletions) this.announced.add(key);
     this.passes += 1;
-    this.options.report({ kind: "pass", number: this.passes, keys, reason });
+    this.options.report({
+      kind: "pass",
+      number: this.passes,
+      keys: [...keys, ...deletions],
+      reason,
+    });
   }
 
   /** Only what the plan has shown: what has come since is told of by what it stands in the way of. */
@@ -306,7 +314,7 @@ export class Run {
     reason,
   }: Extract<Action, { kind: "removeLeftovers" }>): Promise<void> {
     const { clock, stop, provider, timeoutMs, report } = this.options;
-    this.announce([], reason);
+    this.announce([], [], reason);
     await removeLeftovers(leftovers, {
       provider,
       scope: leftoverScopeOf(this.state),
@@ -324,14 +332,14 @@ export class Run {
     plan: RemainingPlan,
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
-    if (deletions.length > 0) this.announce(deletions, reason);
-    await this.pass(plan, {
-      kind: "commit",
-      allowed: new Set(),
-      deletions: new Set(deletions),
-    });
-    this.options.report({ kind: "committed", revision: this.goal.transaction.number });
-    await this.close();
+    if (deletions.length > 0) this.announce([], deletions, reason);
+    const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(deletions) };
+    await this.pass(plan, { kind: "commit", ...allowed });
+    if (!this.hasToldCommit) {
+      this.hasToldCommit = true;
+      this.options.report({ kind: "committed", revision: this.goal.transaction.number });
+    }
+    if (this.terminations.keys.length === 0) await this.close();
   }
 
   /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
@@ -358,10 +366,34 @@ export class Run {
     const session = this.session({
       recordedTwice: recordedTwice(this.state, deletions),
       assertEngineAlive: () => engine.assertAlive(),
+      postponed: (event) => this.terminations.putOff(event, this.options.clock.now()),
     });
-    const how = { ...checkpointsFor(steps), room: roomFor(plan) };
-    this.check(await engine.pass(plan.stack, program, session, how), "cannot apply");
-    if (allowed.kind !== "commit") this.state = await engine.readState(plan.stack);
+    const how = passOptionsFor(plan, this.state, { allowed, steps });
+    this.terminations.beginPass();
+    const result = await engine.pass(plan.stack, program, session, how);
+    this.terminations.endPass();
+    const isOver = this.terminations.keys.length === 0;
+    if (isOver) this.check(result, "cannot apply");
+    if (isOver && allowed.kind === "commit") return;
+    if (!isOver) this.options.stop.throwIfAborted();
+    this.state = await engine.readState(plan.stack);
+    if (isOver) return;
+    this.mustBeRecorded(allowed, result);
+    // What this pass has not come to is asked for before anything is waited for.
+    if (how.continues) await waitUntilGone(this.terminations, this.events, this.waits());
+    if (this.events.length > 0) throw callsFailed(this.goal.cluster, this.events);
+  }
+
+  /** A pass in which nothing failed but what is put off has recorded everything else, or its engine has failed. */
+  private mustBeRecorded(allowed: AllowedChanges, result: PulumiResult): void {
+    if (this.events.length > 0) return;
+    const recorded = new Set(this.state.resources.map(({ key }) => key));
+    const made = allowed.kind === "begin" ? [] : [...allowed.allowed];
+    const isWhole =
+      made.every((key) => recorded.has(key)) &&
+      [...this.deleted].every((key) => !recorded.has(key)) &&
+      (allowed.kind !== "commit" || isCommitRecorded(this.goal, this.state));
+    if (!isWhole) throw engineFailed(`cannot apply ${this.goal.stack}`, result);
   }
 
   /** What is recorded already stays as it is recorded: only a begin writes Transaction, a commit Revision. */
@@ -377,54 +409,17 @@ export class Run {
     return { transaction: "", revision };
   }
 
-  /** Until they serve, or one of them never will: what to do then is decided from a new look. */
-  private async waitUntilAvailable(waiting: readonly NodeKey[]): Promise<void> {
-    const keys = [...waiting, ...this.livingWith(waiting)];
-    const { clock, stop, timeoutMs, report, provider } = this.options;
-    const context = callContext(clock, stop);
-    const readinessDeadline = new ReadinessDeadline(this.goal.target, {
-      timeoutMs,
-      sinceMs: clock.now(),
-      deadlineAtMs: this.goal.transaction.deadlineAtMs,
+  /** What is waited for without an engine, so that others have their turn. */
+  private waits(): Waits {
+    const { goal, options, availability, bootstrap } = this;
+    return omitUndefined({
+      ...options,
+      goal,
+      availability,
+      bootstrap,
+      recorded: () => this.state,
+      observe: () => this.observe(),
     });
-    const pollBackoff = looksAt(provider.handlers.get(provider.hostKind));
-    const told = new Set<NodeKey>();
-    const proving = new Set<NodeKey>();
-    for (let looks = 1; ; looks += 1) {
-      await clock.sleep(backoffMs(pollBackoff, looks), stop);
-      const observation = await this.observe();
-      await this.bootstrap?.settle(context, observation, keys, this.state);
-      const available = this.availability.among(observation, clock.now());
-      const present = presentAmong(keys, observation);
-      const phaseOf = (key: NodeKey) => present.get(key)?.phase ?? "gone";
-      for (const proof of this.availability.proving(observation, clock.now())) {
-        if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
-        proving.add(proof.key);
-        report({ kind: "proving", ...proof });
-      }
-      for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
-        told.add(key);
-        readinessDeadline.progressed(key, clock.now());
-        if (waiting.includes(key)) report({ kind: "ready", key });
-      }
-      const failed = [...present.values()].filter(({ phase }) => phase === "failed");
-      const missing = keys.filter((key) => !available.has(key));
-      try {
-        if (failed.length > 0) throw failedToStart(failed);
-        if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
-        const ready = missing.filter((key) => phaseOf(key) === "ready");
-        readinessDeadline.check(missing, clock.now(), new Set(ready));
-      } catch (error) {
-        throw withConsoles(error, await this.bootstrap?.printedBy(context, observation, missing));
-      }
-    }
-  }
-
-  /** A host serves once all that lives with it is ready. */
-  private livingWith(hosts: readonly NodeKey[]): NodeKey[] {
-    const { nodes } = this.goal.target;
-    const waiting = new Set(hosts);
-    return nodes.filter(({ host }) => host !== undefined && waiting.has(host)).map(keyOf);
   }
 
   private tools(): RecoveryTools {
@@ -440,12 +435,13 @@ export class Run {
   }
 
   private session(
-    how: Pick<StepwiseOptions, "stop" | "recordedTwice" | "assertEngineAlive"> = {
+    how: Pick<StepwiseOptions, "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"> = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },
   ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;
+    this.deleted.clear();
     const { report } = this.options;
     const session = stepwiseSession({
       provider,
@@ -459,7 +455,9 @@ export class Run {
       cloud: this.goal.transaction.cloud,
       ...how,
       report: (event) => {
-        if (event.state === "failed") this.events.push(event);
+        const { operation, state, kind, name } = event;
+        if (state === "failed") this.events.push(event);
+        if (operation === "delete" && state === "done") this.deleted.add(nodeKey(kind, name));
         report({ kind: "resource", event });
       },
     });
@@ -477,28 +475,11 @@ export class Run {
   }
 }
 
-/**
- * With many steps the state is written once, at the end of the pass (ADR 11): whoever comes after a kill
- * finds in the cloud what was made, by the identities of the target that the begin has recorded.
- */
-const manySteps = 20;
-
-function checkpointsFor(steps: number): PassOptions {
-  return { checkpoints: steps > manySteps ? "end" : "each" };
-}
-
 /** A revision that has no record is recorded again: see `lostRevision`. */
 function lostPayload({ revision, resources }: PriorState): string {
   if (revision === undefined || recordAt(resources, revisionKey) !== undefined) return "";
   const { number: _number, ...payload } = revision;
   return encodePayload(payload);
-}
-
-/** For all that the transaction still makes, so that one which begins can end. */
-function roomFor({ steps, transaction }: RemainingPlan): RoomDemand {
-  const creations = steps.filter(({ kind }) => kind === "create").length;
-  const isWayBack = transaction.direction === "back" || transaction.goal.kind === "destroy";
-  return { creations, reserve: isWayBack ? "spend" : "keep" };
 }
 
 function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<NodeKey, string> {

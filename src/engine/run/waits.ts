@@ -1,0 +1,104 @@
+import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { presentAmong } from "../../plan/observation.js";
+import type { Plan } from "../../plan/plan.js";
+import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import type { Clock, InfrastructureProvider } from "../../provider/port.js";
+import { looksAt } from "../../provider/timing.js";
+import type { StackState } from "../backend/state.js";
+import type { AvailabilityTracker } from "./availability.js";
+import { callsFailed, failedToStart, withConsoles } from "./failures.js";
+import { callContext } from "./handler-session.js";
+import type { Observation } from "./observe.js";
+import { ReadinessDeadline } from "./readiness-deadline.js";
+import type { RunBootstrap } from "./run-bootstrap.js";
+import type { RunEvent } from "./run-event.js";
+import type { Terminations } from "./terminations.js";
+
+/** What a run has at hand while it waits between its passes. */
+export interface Waits {
+  readonly goal: Plan;
+  readonly provider: InfrastructureProvider;
+  readonly clock: Clock;
+  readonly stop: AbortSignal;
+  readonly timeoutMs: number;
+  readonly availability: AvailabilityTracker;
+  readonly bootstrap?: RunBootstrap;
+  readonly report: (event: RunEvent) => void;
+  recorded(): StackState;
+  observe(): Promise<Observation>;
+}
+
+/** Until they serve, or one of them never will: what to do then is decided from a new look. */
+export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Waits): Promise<void> {
+  const keys = [...waiting, ...livingWith(waiting, waits.goal)];
+  const { goal, clock, stop, timeoutMs, report } = waits;
+  const context = callContext(clock, stop);
+  const readinessDeadline = new ReadinessDeadline(goal.target, {
+    timeoutMs,
+    sinceMs: clock.now(),
+    deadlineAtMs: goal.transaction.deadlineAtMs,
+  });
+  const pollBackoff = hostLooks(waits);
+  const told = new Set<NodeKey>();
+  const proving = new Set<NodeKey>();
+  for (let looks = 1; ; looks += 1) {
+    await clock.sleep(backoffMs(pollBackoff, looks), stop);
+    const observation = await waits.observe();
+    await waits.bootstrap?.settle(context, observation, keys, waits.recorded());
+    const available = waits.availability.among(observation, clock.now());
+    const present = presentAmong(keys, observation);
+    const phaseOf = (key: NodeKey) => present.get(key)?.phase ?? "gone";
+    for (const proof of waits.availability.proving(observation, clock.now())) {
+      if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
+      proving.add(proof.key);
+      report({ kind: "proving", ...proof });
+    }
+    for (const key of keys.filter((one) => available.has(one) && !told.has(one))) {
+      told.add(key);
+      readinessDeadline.progressed(key, clock.now());
+      if (waiting.includes(key)) report({ kind: "ready", key });
+    }
+    const failed = [...present.values()].filter(({ phase }) => phase === "failed");
+    const missing = keys.filter((key) => !available.has(key));
+    try {
+      if (failed.length > 0) throw failedToStart(failed);
+      if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
+      const ready = missing.filter((key) => phaseOf(key) === "ready");
+      readinessDeadline.check(missing, clock.now(), new Set(ready));
+    } catch (error) {
+      throw withConsoles(error, await waits.bootstrap?.printedBy(context, observation, missing));
+    }
+  }
+}
+
+/** No engine runs meanwhile, so that others have their turn. What to do then is decided from a new look. */
+export async function waitUntilGone(
+  terminations: Terminations,
+  failed: readonly ResourceEvent[],
+  waits: Waits,
+): Promise<void> {
+  const { goal, clock, stop, report } = waits;
+  report({ kind: "waiting", keys: [], reason: terminations.reason() });
+  const pollBackoff = hostLooks(waits);
+  const beganAtMs = clock.now();
+  for (let looks = 1; ; looks += 1) {
+    await clock.sleep(backoffMs(pollBackoff, looks), stop);
+    const found = presentAmong(terminations.keys, await waits.observe());
+    const overdue = terminations.overdue(clock.now());
+    for (const event of overdue) report({ kind: "resource", event });
+    if (overdue.length > 0) throw callsFailed(goal.cluster, [...failed, ...overdue]);
+    const living = [...found].filter(([, { phase }]) => phase !== "gone").map(([key]) => key);
+    if (terminations.isDue(new Set(living), clock.now() - beganAtMs)) return;
+  }
+}
+
+function hostLooks({ provider }: Waits): Backoff {
+  return looksAt(provider.handlers.get(provider.hostKind));
+}
+
+/** A host serves once all that lives with it is ready. */
+function livingWith(hosts: readonly NodeKey[], { target }: Plan): NodeKey[] {
+  const waiting = new Set(hosts);
+  return target.nodes.filter(({ host }) => host !== undefined && waiting.has(host)).map(keyOf);
+}
