@@ -1,7 +1,8 @@
 import { counted } from "../api/counted.js";
 import type { LeftoverReport } from "../engine/sweep/leftovers.js";
 import type { LeftOver } from "../engine/sweep/removal.js";
-import type { SweepItem, SweepShare } from "../sweep/decide.js";
+import type { SweepItem } from "../sweep/decide.js";
+import type { DeletionShare } from "../sweep/limits.js";
 import { leftoverName, makerText } from "../provider/leftovers.js";
 import { fit, leastRoom, rowLines, wrap } from "./fit.js";
 import { aligned } from "./table.js";
@@ -11,7 +12,7 @@ import { durationText } from "./time-text.js";
 /** What a sweep found, as people read it. */
 export interface SweepReport {
   readonly look: LeftoverReport;
-  readonly share: SweepShare;
+  readonly share: DeletionShare;
   readonly maxSharePercent: number;
   readonly frozen: boolean;
   readonly nowMs: number;

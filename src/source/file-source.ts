@@ -7,8 +7,10 @@ import { type Manifests, readDesired } from "../manifest/desired.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Overrides } from "../manifest/overrides.js";
 import type { SourceText } from "../manifest/parse.js";
-import type { InfrastructureProvider } from "../provider/port.js";
+import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { fileOwner } from "../records/hand-over.js";
+import type { DeletionShare } from "../sweep/limits.js";
+import { Absences, type Fate, type PruneLimits } from "./absences.js";
 import { authorityExpiries, type CertificateReport } from "./certificate-report.js";
 import type { ClusterSource } from "./cluster-source.js";
 import type { ClusterView } from "./cluster-view.js";
@@ -23,7 +25,13 @@ export type FileNews =
   | { readonly kind: "warnings"; readonly diagnostics: readonly Diagnostic[] }
   /** Read as a whole, without an error. */
   | { readonly kind: "read"; readonly clusters: number; readonly objects: number }
-  | { readonly kind: "gone"; readonly cluster: string; readonly isPruned: boolean };
+  | { readonly kind: "gone"; readonly cluster: string; readonly fate: Exclude<Fate, "held"> }
+  /** More are gone at once than may be taken down: they are all left alone until a person says so. */
+  | {
+      readonly kind: "held";
+      readonly clusters: readonly string[];
+      readonly share: DeletionShare;
+    };
 
 export interface FileSourceOptions {
   /** Every text as it is now. Throws INVALID_INPUT when one of them cannot be read. */
@@ -31,8 +39,9 @@ export interface FileSourceOptions {
   /** What is put into them, each time that they are read. */
   readonly overrides?: Overrides;
   readonly providers: readonly ProviderSpecs[];
-  /** Clusters that are in the manifests no more are taken down. */
-  readonly prune: boolean;
+  /** Clusters that are in the manifests no more are taken down, within these limits; left alone without. */
+  readonly prune?: PruneLimits;
+  readonly clock: Pick<Clock, "now">;
   /** "<namespace>/<name>" of clusters that an earlier process made from the same manifests. */
   readonly known: readonly string[];
   /** Notes that a cluster is made from these manifests, for processes to come. */
@@ -57,20 +66,24 @@ const pruned: Intent = { kind: "remove", digest: "remove" };
 /**
  * Clusters as manifests in files. A change counts once two reads in a row have shown the same, since a
  * text that is half written may well be right and ask for less. What is wrong or cannot be read changes
- * nothing: what was read last as a whole stays wanted.
+ * nothing: what was read last as a whole stays wanted. A cluster that is gone is taken down only when that was asked
+ * for, once it has been missing for a grace, and never too many of them: an emptied file looks like that.
  */
 export class FileSource implements ClusterSource {
   readonly owner = fileOwner;
   private readonly intents = new Map<string, Intent>();
   /** Clusters that are ours, in the manifests or not any more. */
   private readonly ours: Set<string>;
-  private readonly toldGone = new Set<string>();
+  private readonly absences: Absences;
   private accepted: string | undefined;
+  /** What was accepted last holds no error: it tells which clusters are missing. */
+  private isWhole = false;
   private candidate: string | undefined;
   private toldUnreadable: string | undefined;
 
   constructor(private readonly options: FileSourceOptions) {
     this.ours = new Set(options.known);
+    this.absences = new Absences(options.prune);
   }
 
   /** Looks at the manifests. Never throws for what they hold. */
@@ -80,6 +93,7 @@ export class FileSource implements ClusterSource {
     const digest = digestOf(texts, 32);
     if (digest === this.accepted) {
       this.candidate = undefined;
+      if (this.isWhole) this.judgeAbsences();
       return "same";
     }
     if (digest !== this.candidate) {
@@ -133,7 +147,7 @@ export class FileSource implements ClusterSource {
 
   async release(key: string): Promise<void> {
     this.ours.delete(key);
-    this.toldGone.delete(key);
+    this.absences.remove(key);
     this.intents.delete(key);
   }
 
@@ -149,6 +163,7 @@ export class FileSource implements ClusterSource {
       if (!isCapstanError(error)) throw error;
       const { message } = error;
       this.candidate = undefined;
+      this.absences.unseen();
       if (message !== this.toldUnreadable) tell({ kind: "unreadable", message });
       this.toldUnreadable = message;
       return undefined;
@@ -157,7 +172,9 @@ export class FileSource implements ClusterSource {
 
   private accept({ clusters, diagnostics, objects, positionOf }: Manifests): void {
     const { tell, onChange } = this.options;
-    if (diagnostics.some(({ severity }) => severity === "error")) {
+    this.isWhole = !diagnostics.some(({ severity }) => severity === "error");
+    if (!this.isWhole) {
+      this.absences.unseen();
       tell({ kind: "wrong", diagnostics });
       return;
     }
@@ -175,21 +192,31 @@ export class FileSource implements ClusterSource {
         },
       ]),
     );
-    for (const key of wanted.keys()) this.toldGone.delete(key);
-    const missing = [...new Set([...this.ours, ...this.intents.keys()])].filter(
-      (key) => !wanted.has(key),
-    );
+    const missing = [...this.ours, ...this.intents.keys()].filter((key) => !wanted.has(key));
     this.intents.clear();
     for (const [key, intent] of wanted) this.intents.set(key, intent);
-    for (const key of missing) this.miss(key);
-    for (const key of [...wanted.keys(), ...missing]) onChange(key);
+    for (const key of wanted.keys()) this.absences.remove(key);
+    for (const key of missing) this.absences.add(key);
+    for (const key of this.absences.keys()) {
+      if (this.absences.fateOf(key) === "pruned") this.intents.set(key, pruned);
+    }
+    this.judgeAbsences();
+    for (const key of new Set([...wanted.keys(), ...missing])) onChange(key);
   }
 
-  private miss(cluster: string): void {
-    const { prune, tell } = this.options;
-    if (prune) this.intents.set(cluster, pruned);
-    if (this.toldGone.has(cluster)) return;
-    this.toldGone.add(cluster);
-    tell({ kind: "gone", cluster, isPruned: prune });
+  /** Takes down what is due, and tells what has become of each once. */
+  private judgeAbsences(): void {
+    const { tell, onChange, clock } = this.options;
+    const present = [...this.intents.values()].filter(({ kind }) => kind === "want").length;
+    const { changed, share } = this.absences.judge(present, clock.now());
+    const held = changed.filter(({ fate }) => fate === "held").map(({ cluster }) => cluster);
+    if (held.length > 0) tell({ kind: "held", clusters: held, share });
+    for (const { cluster, fate } of changed) {
+      if (fate === "held") continue;
+      tell({ kind: "gone", cluster, fate });
+      if (fate !== "pruned") continue;
+      this.intents.set(cluster, pruned);
+      onChange(cluster);
+    }
   }
 }

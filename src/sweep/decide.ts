@@ -1,6 +1,7 @@
 import { nodeKey } from "../graph/graph.js";
 import type { Observed } from "../provider/port.js";
 import type { KnownCluster } from "./clusters.js";
+import type { DeletionShare } from "./limits.js";
 import { type StackView, wantedKey } from "./stack-view.js";
 
 /** What a provider listed, of whatever cluster. */
@@ -144,21 +145,9 @@ export function confirmed(
   return first.map((item, index) => (item.kind === "sweep" ? (second[index] ?? item) : item));
 }
 
-/** How much of what is owned would go. */
-export interface SweepShare {
-  readonly toDelete: number;
-  /** Everything with a UID of ours, what is to be deleted included. */
-  readonly owned: number;
-}
-
-export function shareOf(items: readonly SweepItem[]): SweepShare {
+export function shareOf(items: readonly SweepItem[]): DeletionShare {
   return {
     toDelete: items.filter(({ kind }) => kind === "sweep").length,
     owned: items.filter(({ kind }) => kind !== "foreign").length,
   };
-}
-
-/** Whether more would go than a person has allowed, in per cent: a lost state looks exactly like that. */
-export function isFrozen({ toDelete, owned }: SweepShare, maxSharePercent: number): boolean {
-  return toDelete * 100 > owned * maxSharePercent;
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import pc from "picocolors";
 import { sweptText, type SweepReport, sweepText } from "../../src/cli/sweep-text.js";
 import type { LeftoverReport } from "../../src/engine/sweep/leftovers.js";
-import { isFrozen, type SweepItem, type SweepKind, shareOf } from "../../src/sweep/decide.js";
+import { type SweepItem, type SweepKind, shareOf } from "../../src/sweep/decide.js";
+import { isFrozen } from "../../src/sweep/limits.js";
 import { assertGolden } from "../support/golden.js";
 import { nowMs, type ResourceShape, resource } from "../sweep/world.js";
 

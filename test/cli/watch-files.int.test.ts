@@ -105,7 +105,14 @@ describe("capstan watch -f", function () {
     assert.equal(countOf("is left alone"), 1);
     await end();
 
-    watch("--prune");
+    // An emptied file is no wish: nothing goes before a person says how much may.
+    watch("--prune", "--grace", "0");
+    await said(/1 of 1 cluster is in these manifests no more: that is more than 25 %/);
+    await said(/hint: put them back; .*destroy default\.demo.*--max-share 100/);
+    assert.deepEqual(sandbox.mutations(begin), []);
+    await end();
+
+    watch("--prune", "--grace", "0", "--max-share", "100");
     at = await said(/is taken down \(--prune\)/);
     await said(/default\/demo: destroyed: \d+ resources deleted/, at);
     assert.deepEqual(sandbox.alive(), []);

@@ -14,9 +14,12 @@ const stageCluster = cluster({ name: "stage" });
 const two = textOf([cluster(), machine("a"), stageCluster]);
 const one = textOf([cluster(), machine("a")]);
 
+const anyShare = { graceMs: 0, maxSharePercent: 100 };
+
 /** Manifests in one fake file, and everything that a source says about them. */
 class Desk {
   text = two;
+  nowMs = 1_000_000;
   unreadable: string | undefined;
   readonly news: FileNews[] = [];
   readonly changed: string[] = [];
@@ -31,7 +34,7 @@ class Desk {
         throw new CapstanError({ code: "INVALID_INPUT", source: "user", message });
       },
       providers: [localProvider()],
-      prune: false,
+      clock: { now: () => this.nowMs },
       known: [],
       remember: (key) => this.remembered.push(key),
       onChange: (key) => this.changed.push(key),
@@ -102,7 +105,7 @@ describe("clusters in files", () => {
   ];
   for (const { name, spoil, told } of held) {
     it(`stay as they were read before ${name}, which is told once, and again when it is mended`, () => {
-      const desk = new Desk({ prune: true });
+      const desk = new Desk({ prune: anyShare });
       desk.settle();
       const before = [prod, stage].map((key) => desk.source.intentOf(key));
       spoil(desk);
@@ -147,7 +150,7 @@ describe("clusters in files", () => {
     desk.settle();
     desk.text = one;
     desk.settle();
-    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: stage, isPruned: false });
+    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: stage, fate: "left" });
     assert.deepEqual(desk.changed, [prod, stage]);
     assert.deepEqual(desk.intents(prod, stage), ["want", "absent"]);
     desk.text = `${one}\n# the same\n`;
@@ -156,7 +159,7 @@ describe("clusters in files", () => {
   });
 
   it("are taken down when they disappear and that was asked for, and then forgotten", async () => {
-    const desk = new Desk({ prune: true });
+    const desk = new Desk({ prune: anyShare });
     desk.settle();
     await desk.source.claim(stage);
     assert.deepEqual(desk.remembered, [stage]);
@@ -172,11 +175,119 @@ describe("clusters in files", () => {
   });
 
   it("are missed although another process has made them", () => {
-    const desk = new Desk({ prune: true, known: [stage] });
+    const desk = new Desk({ prune: anyShare, known: [stage] });
     desk.text = one;
     desk.settle();
-    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: stage, isPruned: true });
+    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: stage, fate: "pruned" });
     assert.deepEqual(desk.intents(stage), ["remove"]);
+  });
+
+  const four = ["a", "b", "c", "d"].map((name) => cluster({ name }));
+  const graceMs = 60_000;
+  const limits = { graceMs, maxSharePercent: 25 };
+  const keysOf = (...names: string[]) => names.map((name) => `default/${name}`);
+  /** A desk that has read four clusters, which all exist. */
+  const deskOfFour = (): Desk => {
+    const known = keysOf("a", "b", "c", "d");
+    const desk = new Desk({ prune: limits, known });
+    desk.text = textOf(four);
+    desk.settle();
+    return desk;
+  };
+
+  it("are not taken down before they were missing for the grace, which is told", () => {
+    const desk = deskOfFour();
+    desk.text = textOf(four.slice(1));
+    desk.settle();
+    assert.deepEqual(desk.news.at(-1), { kind: "gone", cluster: "default/a", fate: "waiting" });
+    desk.nowMs += graceMs - 1;
+    desk.settle();
+    assert.deepEqual([desk.kinds(), desk.intents("default/a")], [[], ["absent"]]);
+    desk.nowMs += 1;
+    desk.settle();
+    assert.deepEqual(desk.news, [{ kind: "gone", cluster: "default/a", fate: "pruned" }]);
+    assert.deepEqual(desk.changed, ["default/a"]);
+    assert.deepEqual(desk.intents("default/a"), ["remove"]);
+  });
+
+  const lookedAway: readonly [string, (desk: Desk) => void][] = [
+    ["are back", (desk) => (desk.text = textOf(four))],
+    ["nobody can read whether they are there", (desk) => (desk.unreadable = "EIO")],
+    ["the text is wrong", (desk) => (desk.text = "a: [")],
+  ];
+  for (const [name, happen] of lookedAway) {
+    it(`wait for the whole grace anew after a look at which ${name}`, () => {
+      const desk = deskOfFour();
+      const less = textOf(four.slice(1));
+      desk.text = less;
+      desk.settle();
+      desk.nowMs += graceMs - 1;
+      happen(desk);
+      desk.settle();
+      desk.nowMs += graceMs;
+      desk.settle();
+      assert.notEqual(desk.intents("default/a")[0], "remove");
+      [desk.text, desk.unreadable] = [less, undefined];
+      desk.settle();
+      assert.deepEqual(desk.intents("default/a"), ["absent"]);
+      desk.nowMs += graceMs;
+      desk.settle();
+      assert.deepEqual(desk.intents("default/a"), ["remove"]);
+    });
+  }
+
+  const tooMany: readonly [string, string, string[]][] = [
+    ["an emptied file", "", ["a", "b", "c", "d"]],
+    ["an edit that loses most", textOf(four.slice(3)), ["a", "b", "c"]],
+    ["an edit that loses one more than is allowed", textOf(four.slice(2)), ["a", "b"]],
+  ];
+  for (const [name, text, lost] of tooMany) {
+    it(`are all left alone after ${name}, however long it lasts, and others go on`, () => {
+      const desk = deskOfFour();
+      desk.text = text;
+      desk.settle();
+      const share = { toDelete: lost.length, owned: 4 };
+      const held = { kind: "held", clusters: keysOf(...lost), share };
+      assert.deepEqual(desk.news.slice(1), [held]);
+      desk.nowMs += 1_000 * graceMs;
+      desk.settle();
+      assert.deepEqual(desk.kinds(), []);
+      assert.deepEqual(new Set(desk.intents(...keysOf(...lost))), new Set(["absent"]));
+      assert.deepEqual(
+        desk.source.keys(),
+        keysOf("a", "b", "c", "d").filter((key) => !held.clusters.includes(key)),
+      );
+      desk.text = textOf(four);
+      desk.settle();
+      assert.deepEqual(new Set(desk.intents(...keysOf("a", "b", "c", "d"))), new Set(["want"]));
+    });
+  }
+
+  it("are left alone when an earlier process has made them and the file is empty at the start", () => {
+    const desk = new Desk({ prune: limits, known: [prod, stage] });
+    desk.text = "";
+    desk.settle();
+    desk.nowMs += 1_000 * graceMs;
+    desk.settle();
+    assert.deepEqual(desk.intents(prod, stage), ["absent", "absent"]);
+  });
+
+  it("that are being taken down go on when others disappear, which are held", () => {
+    const desk = deskOfFour();
+    desk.text = textOf(four.slice(1));
+    desk.settle();
+    desk.nowMs += graceMs;
+    desk.settle();
+    desk.text = "";
+    desk.settle();
+    desk.nowMs += graceMs;
+    desk.settle();
+    assert.deepEqual(desk.intents(...keysOf("a", "b", "c", "d")), [
+      "remove",
+      "absent",
+      "absent",
+      "absent",
+    ]);
   });
 
   it("come back as they were wanted", () => {

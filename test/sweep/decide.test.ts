@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
 import type { Observed } from "../../src/provider/port.js";
 import type { KnownCluster } from "../../src/sweep/clusters.js";
-import {
-  decideSweep,
-  isFrozen,
-  shareOf,
-  type SweepItem,
-  type SweepKind,
-} from "../../src/sweep/decide.js";
+import { decideSweep, shareOf, type SweepItem, type SweepKind } from "../../src/sweep/decide.js";
+import { isFrozen } from "../../src/sweep/limits.js";
 import type { StackView } from "../../src/sweep/stack-view.js";
 import { known, minuteMs, nowMs, resource, unreadable, view } from "./world.js";
 

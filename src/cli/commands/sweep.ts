@@ -13,8 +13,8 @@ import { type LeftOver, removeInWaves } from "../../engine/sweep/removal.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { timingOf } from "../../provider/timing.js";
 import type { KnownCluster } from "../../sweep/clusters.js";
-import { isFrozen, shareOf, type SweepItem, type SweepKind } from "../../sweep/decide.js";
-import { defaultGraceMinutes } from "../../sweep/limits.js";
+import { shareOf, type SweepItem, type SweepKind } from "../../sweep/decide.js";
+import { defaultGraceMinutes, isFrozen } from "../../sweep/limits.js";
 import {
   type CommandContext,
   type GlobalOptions,

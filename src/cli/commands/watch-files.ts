@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import { buildController } from "../../controller/build-controller.js";
 import type { Controller } from "../../controller/controller.js";
@@ -9,6 +10,7 @@ import { Engine } from "../../engine/pulumi/engine.js";
 import { diagnosticText } from "../../manifest/diagnostic.js";
 import { readSources } from "../../manifest/files.js";
 import { followFiles } from "../../source/file-follower.js";
+import type { PruneLimits } from "../../source/absences.js";
 import { type FileNews, FileSource } from "../../source/file-source.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
@@ -16,7 +18,10 @@ import { findGoneClusters } from "../gone-clusters.js";
 import { overridesOf, sourcesOf } from "../manifest-options.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
 import { watchLinesSink, tellLines } from "../watch-lines.js";
-import { controllerSettings, type WatchOptions } from "./watch-options.js";
+import { controllerSettings, type PruneFlags, type WatchOptions } from "./watch-options.js";
+
+type GoneNews = Extract<FileNews, { kind: "gone" }>;
+type HeldNews = Extract<FileNews, { kind: "held" }>;
 
 /** capstan watch -f: keeps clusters as their manifests want them, until it is stopped. Needs no API server. */
 export async function watchFiles(options: WatchOptions, context: CommandContext): Promise<number> {
@@ -32,16 +37,19 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     new Engine({ ...opened, providers, interruption }),
     workspace,
   );
-  const source = new FileSource({
-    providers: providers.all,
-    prune: options.prune === true,
-    read: () => readSources(options.file),
-    overrides: overridesOf(options, context.env),
-    known: known.map(({ cluster }) => cluster),
-    remember: (key) => rememberFirst(workspace, stackOf(key), sources),
-    onChange: (key) => controller.onChange(key),
-    tell: (news) => tellNews(news, context),
-  });
+  const source = new FileSource(
+    omitUndefined({
+      providers: providers.all,
+      prune: pruneLimits(options),
+      clock,
+      read: () => readSources(options.file),
+      overrides: overridesOf(options, context.env),
+      known: known.map(({ cluster }) => cluster),
+      remember: (key) => rememberFirst(workspace, stackOf(key), sources),
+      onChange: (key) => controller.onChange(key),
+      tell: (news) => tellNews(news, options, context),
+    }),
+  );
   const tell = watchLinesSink(context);
   const sink: EventSink = (key, event) => {
     if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), sources);
@@ -63,6 +71,10 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     followFiles(source, { paths: options.file, clock, periodMs }, signal),
   ]);
   return exitCodes.done;
+}
+
+function pruneLimits({ prune, grace, maxShare }: PruneFlags): PruneLimits | undefined {
+  return prune === true ? { graceMs: grace * 60_000, maxSharePercent: maxShare } : undefined;
 }
 
 /** Whether what the manifests say is the revision now. */
@@ -100,13 +112,13 @@ function tellBegin(files: readonly string[], context: CommandContext): void {
   else tellLines(context, `watching ${paths.join(", ")}`);
 }
 
-function tellNews(news: FileNews, context: CommandContext): void {
-  if (context.json) context.emit(newsDocument(news));
-  else for (const text of newsTexts(news)) tellLines(context, text);
+function tellNews(news: FileNews, flags: PruneFlags, context: CommandContext): void {
+  if (context.json) context.emit(newsDocument(news, flags));
+  else for (const text of newsTexts(news, flags)) tellLines(context, context.suggest(text));
 }
 
 /** Pure. */
-function newsTexts(news: FileNews): string[] {
+function newsTexts(news: FileNews, flags: PruneFlags): string[] {
   switch (news.kind) {
     case "read":
       return [`read ${counted(news.objects, "object")} of ${counted(news.clusters, "cluster")}`];
@@ -117,15 +129,34 @@ function newsTexts(news: FileNews): string[] {
     case "unreadable":
       return [news.message, "everything stays as it was read before"];
     case "gone":
-      return [
-        news.isPruned
-          ? `${news.cluster}: is in these manifests no more, and is taken down (--prune)`
-          : `${news.cluster}: is in these manifests no more, and is left alone; --prune takes it down`,
-      ];
+      return [`${news.cluster}: is in these manifests no more, and ${goneText(news.fate, flags)}`];
+    case "held":
+      return heldTexts(news, flags);
   }
 }
 
-function newsDocument(news: FileNews) {
+function goneText(fate: GoneNews["fate"], { grace }: PruneFlags): string {
+  switch (fate) {
+    case "left":
+      return "is left alone; --prune takes it down";
+    case "waiting":
+      return `is taken down (--prune) unless it is back within ${grace} min (--grace)`;
+    case "pruned":
+      return "is taken down (--prune)";
+  }
+}
+
+function heldTexts({ clusters, share }: HeldNews, { maxShare }: PruneFlags): string[] {
+  const { toDelete, owned } = share;
+  const [first = ""] = clusters;
+  return [
+    `${toDelete} of ${counted(owned, "cluster")} ${toDelete === 1 ? "is" : "are"} in these manifests no more: that is more than ${maxShare} % (--max-share), and an emptied file looks exactly like that`,
+    `left alone: ${clusters.join(", ")}`,
+    `hint: put them back; if they are to go, run capstan destroy ${stackOf(first)}, or watch with --max-share ${Math.ceil((toDelete * 100) / owned)}`,
+  ];
+}
+
+function newsDocument(news: FileNews, { maxShare }: PruneFlags) {
   switch (news.kind) {
     case "wrong":
       return { type: "error", code: "INVALID_INPUT", diagnostics: news.diagnostics };
@@ -135,7 +166,13 @@ function newsDocument(news: FileNews) {
       return { type: "warning", diagnostics: news.diagnostics };
     case "read":
       return { type: "event", event: "read", clusters: news.clusters, objects: news.objects };
-    case "gone":
-      return { type: "event", event: "gone", cluster: news.cluster, pruned: news.isPruned };
+    case "gone": {
+      const { cluster, fate } = news;
+      return { type: "event", event: "gone", cluster, pruned: fate === "pruned", fate };
+    }
+    case "held": {
+      const { clusters, share } = news;
+      return { type: "event", event: "held", clusters, ...share, maxSharePercent: maxShare };
+    }
   }
 }

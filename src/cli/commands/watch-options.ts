@@ -6,9 +6,17 @@ import type { ManifestOptions } from "../manifest-options.js";
 import { markedLines } from "../marked-lines.js";
 import type { ConnectionFlags } from "./install.js";
 
-export interface WatchOptions extends GlobalOptions, ManifestOptions, ConnectionFlags {
-  /** Delete clusters that these manifests no longer hold. */
+/** What becomes of clusters that manifests no longer hold. */
+export interface PruneFlags {
+  /** They are deleted. */
   readonly prune?: boolean;
+  /** Minutes that one has to be missing first. */
+  readonly grace: number;
+  /** Per cent of all clusters that may be missing. */
+  readonly maxShare: number;
+}
+
+export interface WatchOptions extends GlobalOptions, ManifestOptions, ConnectionFlags, PruneFlags {
   /** Seconds between two looks for drift. */
   readonly period: number;
   /** Engine processes at the same time. */

@@ -4,7 +4,9 @@ import type { MoveOptions } from "../commands/moving.js";
 import { logLevels } from "../../controller/log-levels.js";
 import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-options.js";
+import { defaultMaxSharePercent, pruneGraceMinutes } from "../../sweep/limits.js";
 import {
+  percentage,
   seconds,
   wholeNumber,
   withDeadline,
@@ -34,6 +36,18 @@ export function addWatchVerb(program: Command): void {
   const watch = withDeadline(withTimeout(withConnection(withFiles(program.command("watch")))))
     .description("keep clusters as their objects want them, for ever")
     .option("--prune", "with -f: delete clusters that these manifests no longer hold")
+    .option(
+      "--grace <minutes>",
+      "with --prune: how long one has to be missing first",
+      wholeNumber,
+      pruneGraceMinutes,
+    )
+    .option(
+      "--max-share <percent>",
+      "with --prune: delete none while more of all clusters are missing",
+      percentage,
+      defaultMaxSharePercent,
+    )
     .option("--period <seconds>", "between two looks for drift, e.g. 30s", seconds, 30)
     .option("--engines <count>", "engines at the same time", wholeNumber, 2)
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)

@@ -10,6 +10,12 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+export function percentage(text: string): number {
+  const percent = wholeNumber(text);
+  if (percent > 100) throw new InvalidArgumentError("expected 0 to 100");
+  return percent;
+}
+
 /** "1.34.2" for "v1.34.2" and "1.34.2". */
 export function kubernetesVersion(text: string): string {
   const version = canonicalVersion(text);

@@ -1,8 +1,8 @@
-import { type Command, InvalidArgumentError } from "commander";
+import type { Command } from "commander";
 import type { SweepOptions } from "../commands/sweep.js";
 import { defaultGraceMinutes, defaultMaxSharePercent } from "../../sweep/limits.js";
 import { does } from "../execute.js";
-import { wholeNumber, withExamples, withTimeout } from "./options.js";
+import { percentage, wholeNumber, withExamples, withTimeout } from "./options.js";
 
 /** The verb that cleans up after clusters: sweep. */
 export function addSweepVerb(program: Command): void {
@@ -30,10 +30,4 @@ export function addSweepVerb(program: Command): void {
     const { sweepCommand } = await import("../commands/sweep.js");
     return sweepCommand(options, context);
   });
-}
-
-function percentage(text: string): number {
-  const percent = wholeNumber(text);
-  if (percent > 100) throw new InvalidArgumentError("expected 0 to 100");
-  return percent;
 }
