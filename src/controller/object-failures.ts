@@ -1,7 +1,7 @@
 import { CapstanError, type ErrorCode } from "../api/error.js";
 import type { ErrorReason } from "../api/status.js";
 import { type FailedResource, ResourcesFailed } from "../engine/run/failures.js";
-import type { ResourceEvent } from "../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../dynamic/resource-event.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
 import { diagnosisText, type Diagnostic } from "../manifest/diagnostic.js";
 import { objectOf } from "../manifest/object-parts.js";

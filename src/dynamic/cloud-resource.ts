@@ -1,4 +1,4 @@
-import { type ErrorCode, messageOf } from "../api/error.js";
+import { messageOf } from "../api/error.js";
 import { isJsonObject, sameJson, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
@@ -31,6 +31,7 @@ import {
   providerText,
   UnfinishedResource,
 } from "./protocol.js";
+import type { ResourceEvent } from "./resource-event.js";
 import {
   cannotImport,
   cannotLetGo,
@@ -88,22 +89,6 @@ export interface BridgeRuntime {
   readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
-}
-
-export interface ResourceEvent {
-  readonly operation: "create" | "adopt" | "import" | "update" | "delete" | "forget" | "read";
-  /** waiting: the cloud refuses it for now, and it is tried again. */
-  readonly state: "started" | "waiting" | "done" | "failed";
-  readonly kind: string;
-  readonly name: string;
-  readonly id?: string;
-  readonly message?: string;
-  /** What to do about a failure. */
-  readonly hint?: string;
-  /** Of what failed or waits. */
-  readonly code?: ErrorCode;
-  /** Of a failure: the same call may go well later without any change. */
-  readonly retryable?: boolean;
 }
 
 /**

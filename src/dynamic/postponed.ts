@@ -1,7 +1,7 @@
 import { CapstanError, messageOf } from "../api/error.js";
 import type { Clock, Identity } from "../provider/port.js";
 import { isRetryable, kindOfFailure, mayHaveHappened } from "./call-failures.js";
-import type { ResourceEvent } from "./cloud-resource.js";
+import type { ResourceEvent } from "./resource-event.js";
 
 /** How long one engine run looks after what it has asked the cloud to delete, milliseconds. */
 const graceMs = 1_000;

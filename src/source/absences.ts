@@ -9,7 +9,7 @@ export interface PruneLimits {
 }
 
 /** What becomes of a cluster that its manifests hold no more. */
-export type Fate =
+export type AbsenceFate =
   /** It is left alone: nobody has asked for anything else. */
   | "left"
   /** It is left alone until it has been missing for the whole grace. */
@@ -19,9 +19,9 @@ export type Fate =
   /** It is taken down, and that is not taken back by what else disappears. */
   | "pruned";
 
-export interface Judgement {
+interface AbsenceJudgement {
   /** Those that have another fate than before, in the order in which they were missed. */
-  readonly changed: readonly { readonly cluster: string; readonly fate: Fate }[];
+  readonly changed: readonly { readonly cluster: string; readonly fate: AbsenceFate }[];
   /** Of all clusters, those that are missing. */
   readonly share: DeletionShare;
 }
@@ -29,7 +29,7 @@ export interface Judgement {
 interface Absence {
   /** Milliseconds since the epoch; undefined where the last look could not tell. */
   sinceMs: number | undefined;
-  fate: Fate | undefined;
+  fate: AbsenceFate | undefined;
 }
 
 /** Clusters that manifests hold no more. Without limits none of them is taken down. */
@@ -52,7 +52,7 @@ export class Absences {
     return [...this.missing.keys()];
   }
 
-  fateOf(cluster: string): Fate | undefined {
+  fateOf(cluster: string): AbsenceFate | undefined {
     return this.missing.get(cluster)?.fate;
   }
 
@@ -62,9 +62,9 @@ export class Absences {
   }
 
   /** They were missing at a look, `nowMs` since the epoch, at which manifests held `present` clusters. */
-  judge(present: number, nowMs: number): Judgement {
+  judge(present: number, nowMs: number): AbsenceJudgement {
     const share = { toDelete: this.missing.size, owned: this.missing.size + present };
-    const changed: { cluster: string; fate: Fate }[] = [];
+    const changed: { cluster: string; fate: AbsenceFate }[] = [];
     for (const [cluster, absence] of this.missing) {
       absence.sinceMs ??= nowMs;
       const fate = this.judged(absence, share, nowMs);
@@ -74,7 +74,7 @@ export class Absences {
     return { changed, share };
   }
 
-  private judged({ sinceMs = 0, fate }: Absence, share: DeletionShare, nowMs: number): Fate {
+  private judged({ sinceMs = 0, fate }: Absence, share: DeletionShare, nowMs: number): AbsenceFate {
     if (this.limits === undefined) return "left";
     if (fate === "pruned") return fate;
     if (isFrozen(share, this.limits.maxSharePercent)) return "held";

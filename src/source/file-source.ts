@@ -10,7 +10,7 @@ import type { SourceText } from "../manifest/parse.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import { fileOwner } from "../records/hand-over.js";
 import type { DeletionShare } from "../sweep/limits.js";
-import { Absences, type Fate, type PruneLimits } from "./absences.js";
+import { Absences, type AbsenceFate, type PruneLimits } from "./absences.js";
 import { authorityExpiries, type CertificateReport } from "./certificate-report.js";
 import type { ClusterSource } from "./cluster-source.js";
 import type { ClusterView } from "./cluster-view.js";
@@ -25,7 +25,7 @@ export type FileNews =
   | { readonly kind: "warnings"; readonly diagnostics: readonly Diagnostic[] }
   /** Read as a whole, without an error. */
   | { readonly kind: "read"; readonly clusters: number; readonly objects: number }
-  | { readonly kind: "gone"; readonly cluster: string; readonly fate: Exclude<Fate, "held"> }
+  | { readonly kind: "gone"; readonly cluster: string; readonly fate: Exclude<AbsenceFate, "held"> }
   /** More are gone at once than may be taken down: they are all left alone until a person says so. */
   | {
       readonly kind: "held";

@@ -6,7 +6,7 @@ import { linesOf, quoted, statementsOf } from "../../src/api/quoted.js";
 import { makeProgress } from "../../src/cli/progress.js";
 import type { Terminal } from "../../src/cli/terminal.js";
 import { watchLinesSink } from "../../src/cli/watch-lines.js";
-import type { ResourceEvent } from "../../src/dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../src/dynamic/resource-event.js";
 import { callsFailed } from "../../src/engine/run/failures.js";
 import { cleanEnv, commandLine } from "../scenario/sandbox.js";
 import { FakeClock } from "../support/fake-clock.js";

@@ -1,11 +1,8 @@
 import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
-import {
-  type BridgeRuntime,
-  CloudResource,
-  type ResourceEvent,
-} from "../../src/dynamic/cloud-resource.js";
+import { type BridgeRuntime, CloudResource } from "../../src/dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../src/dynamic/resource-event.js";
 import type { Identity } from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";

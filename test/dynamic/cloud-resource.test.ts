@@ -2,11 +2,8 @@ import assert from "node:assert/strict";
 import { CapstanError, type ErrorDetails } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { unknownValue } from "../../src/api/unknown.js";
-import {
-  type BridgeRuntime,
-  CloudResource,
-  type ResourceEvent,
-} from "../../src/dynamic/cloud-resource.js";
+import { type BridgeRuntime, CloudResource } from "../../src/dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../src/dynamic/resource-event.js";
 import { Postponement } from "../../src/dynamic/postponed.js";
 import { providerProperty, UnfinishedResource } from "../../src/dynamic/protocol.js";
 import type { Identity, Observed, UserData } from "../../src/provider/port.js";

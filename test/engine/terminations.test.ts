@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { ResourceEvent } from "../../src/dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../src/dynamic/resource-event.js";
 import { Terminations } from "../../src/engine/run/terminations.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 

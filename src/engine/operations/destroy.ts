@@ -1,5 +1,5 @@
 import { holdOfDestroy, refuseHeld } from "../../drift/hold.js";
-import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { CapstanError } from "../../api/error.js";
 import { type LeftoverPolicy, leftoverPolicyOf } from "../../api/leftover-policy.js";
 import { omitUndefined } from "../../api/omit-undefined.js";

@@ -9,7 +9,7 @@ import {
 import { quoted } from "../../api/quoted.js";
 import { failureReason, whyFailed } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
-import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 
 // What a run can fail with, in words.

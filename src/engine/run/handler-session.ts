@@ -1,10 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import {
-  type BridgeRuntime,
-  CloudResource,
-  type ResourceEvent,
-} from "../../dynamic/cloud-resource.js";
+import { type BridgeRuntime, CloudResource } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { Postponement } from "../../dynamic/postponed.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";

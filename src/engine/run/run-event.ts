@@ -1,5 +1,5 @@
 import type { CapstanError } from "../../api/error.js";
-import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../../plan/plan.js";
 import type { Leftover } from "../../provider/leftovers.js";

@@ -1,7 +1,7 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
-import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";

@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { failureOf } from "../../dynamic/call-failures.js";
 import { gaveUpWaiting } from "../../dynamic/resource-refusals.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";

@@ -1,4 +1,4 @@
-import type { ResourceEvent } from "../../dynamic/cloud-resource.js";
+import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { presentAmong } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
