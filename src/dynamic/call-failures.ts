@@ -21,6 +21,11 @@ export function isRetryable(error: unknown): boolean {
   return isCapstanError(error) && error.retryable;
 }
 
+/** Of a call that done twice has the effect of once: it may go well later, or has gone well and its answer was lost. */
+export function mayBeAskedAgain(error: unknown): boolean {
+  return isCapstanError(error) && (error.retryable || error.ambiguous);
+}
+
 /** The cloud has made nothing, for want of room: something else may have some. */
 export function isWithoutRoom(error: unknown): boolean {
   return isCapstanError(error) && error.code === "CAPACITY" && !error.ambiguous;

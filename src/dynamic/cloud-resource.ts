@@ -22,7 +22,7 @@ import type {
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import { usableWithinMsOf } from "../provider/timing.js";
-import { failureOf, kindOfFailure } from "./call-failures.js";
+import { failureOf, kindOfFailure, mayBeAskedAgain } from "./call-failures.js";
 import {
   cloudProperty,
   type DynamicResource,
@@ -47,7 +47,7 @@ import { FindOrCreate } from "./find-or-create.js";
 import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
 import { Patience } from "./patience.js";
-import { isForNow, Postponed, type Postponement } from "./postponed.js";
+import { Postponed, type Postponement } from "./postponed.js";
 import { isGone, oneOf } from "./presence.js";
 import {
   acceptedIn,
@@ -281,7 +281,7 @@ export class CloudResource implements DynamicResource {
     try {
       await this.patience.changing(giveUpAt, remove, waits);
     } catch (error) {
-      if (postponement === undefined || !isForNow(error)) throw error;
+      if (postponement === undefined || !mayBeAskedAgain(error)) throw error;
       throw new Postponed(this.kind, who, error);
     }
   }

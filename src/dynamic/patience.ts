@@ -1,9 +1,8 @@
-import { isCapstanError } from "../api/error.js";
 import { backoffMs } from "../provider/backoff.js";
 import type { CallContext, ResourceHandler } from "../provider/port.js";
 import { looksAt } from "../provider/timing.js";
 import { Attempts } from "./attempts.js";
-import { isRetryable } from "./call-failures.js";
+import { isRetryable, mayBeAskedAgain } from "./call-failures.js";
 import { gaveUpWaiting } from "./resource-refusals.js";
 
 interface Limits {
@@ -41,13 +40,11 @@ export class Patience {
     call: () => Promise<T>,
     waits: (error: unknown) => void,
   ): Promise<T> {
-    const again = (error: unknown) =>
-      isRetryable(error) || (isCapstanError(error) && error.ambiguous);
     const alive = async () => {
       this.context.assertEngineAlive();
       return call();
     };
-    return this.retrying(deadline, alive, again, waits);
+    return this.retrying(deadline, alive, mayBeAskedAgain, waits);
   }
 
   /** Between two looks at the same resource. Throws DEADLINE. */

@@ -1,6 +1,5 @@
 import { CapstanError, messageOf } from "../api/error.js";
 import type { Clock, Identity } from "../provider/port.js";
-import { isRetryable, kindOfFailure, mayHaveHappened } from "./call-failures.js";
 import type { ResourceEvent } from "./resource-event.js";
 
 /** How long one engine run looks after what it has asked the cloud to delete, milliseconds. */
@@ -46,9 +45,4 @@ export class Postponed extends CapstanError {
       retryable: true,
     });
   }
-}
-
-/** Whether the cloud may take the same call later. */
-export function isForNow(error: unknown): boolean {
-  return isRetryable(error) || (kindOfFailure(error).retryable && mayHaveHappened(error));
 }

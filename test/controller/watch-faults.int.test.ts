@@ -122,7 +122,10 @@ describe("capstan watch where something is wrong", function () {
     await until("they are asked for again", () =>
       refusals().every((count, index) => count > (before[index] ?? 0)),
     );
-    for (const name of stuck) assert.notEqual((await rig.get("cluster", name)).metadata.name, "");
+    for (const name of stuck) {
+      assert.equal((await rig.get("cluster", name)).metadata.name, name);
+      assert.ok(rig.sandbox.alive().some((one) => one.name.startsWith(`${name}-cp`)));
+    }
   });
 
   it("shows a call that the cloud refuses where it failed, and tells of it there", async () => {

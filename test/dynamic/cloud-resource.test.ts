@@ -629,6 +629,14 @@ describe("delete", () => {
       );
     });
 
+    it("fails at once with what is no answer of the cloud", async () => {
+      const { resource, handler, told, counted } = postponing();
+      handler.add(observed());
+      handler.fail({ call: "remove", error: new TypeError("not a function") });
+      await assert.rejects(resource.delete("r-1", inputs), TypeError);
+      assert.deepEqual([told, counted("remove")], [[], 1]);
+    });
+
     it("fails where the cloud refuses it for good, and is done where it goes at once", async () => {
       const { resource, handler, told } = postponing();
       handler.add(observed());

@@ -1,8 +1,9 @@
 import type { RemainingPlan } from "../../plan/plan.js";
-import { type PriorState, recordAt } from "../../records/prior-state.js";
-import { type AllowedChanges, revisionKey } from "../../transaction/pass.js";
+import type { PriorState } from "../../records/prior-state.js";
+import type { AllowedChanges } from "../../transaction/pass.js";
 import type { RoomDemand } from "../pulumi/disk-room.js";
 import type { PassOptions } from "../pulumi/engine.js";
+import { isCommitRecorded } from "./pass-record.js";
 
 /**
  * With many steps the state is written once, at the end of the pass (ADR 11): whoever comes after a kill
@@ -10,12 +11,13 @@ import type { PassOptions } from "../pulumi/engine.js";
  */
 const manySteps = 20;
 
-/** How the engine carries a pass out. `steps`: how many creations, updates and deletions it may hold. Pure. */
+/** How the engine carries a pass out. Begin and commit are written step by step: what follows stands on them. Pure. */
 export function passOptionsFor(
   plan: RemainingPlan,
   prior: PriorState,
-  { allowed, steps }: { readonly allowed: AllowedChanges; readonly steps: number },
+  allowed: AllowedChanges,
 ): PassOptions {
+  const steps = allowed.kind === "change" ? allowed.allowed.size + allowed.deletions.size : 0;
   return {
     checkpoints: steps > manySteps ? "end" : "each",
     room: roomFor(plan),
@@ -26,14 +28,6 @@ export function passOptionsFor(
 function onlyDeletes(plan: RemainingPlan, prior: PriorState, allowed: AllowedChanges): boolean {
   if (allowed.kind === "begin" || allowed.allowed.size > 0) return false;
   return allowed.kind === "change" || isCommitRecorded(plan, prior);
-}
-
-/** By Revision itself: until that is written Transaction may stand for it. Pure. */
-export function isCommitRecorded(
-  { transaction }: Pick<RemainingPlan, "transaction">,
-  { resources }: PriorState,
-): boolean {
-  return recordAt(resources, revisionKey)?.inputs["number"] === transaction.number;
 }
 
 /** For all that the transaction still makes, so that one which begins can end. */

@@ -2,7 +2,7 @@ import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
-import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import type { NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
@@ -31,7 +31,8 @@ import { AvailabilityTracker } from "./availability.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
-import { isCommitRecorded, passOptionsFor } from "./pass-options.js";
+import { passOptionsFor } from "./pass-options.js";
+import { isPassRecorded, livingAs } from "./pass-record.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
@@ -91,8 +92,8 @@ export class Run {
   private readonly bootstrap: RunBootstrap | undefined;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
-  /** What the present pass has deleted, as its calls say. */
-  private readonly deleted = new Set<NodeKey>();
+  /** What the present pass has deleted, as its calls say, in the words of `livingAs`. */
+  private readonly deleted = new Set<string>();
   /** Deletions that this run has told of: one that is asked for again is no new wave. */
   private readonly announced = new Set<NodeKey>();
   private hasToldCommit = false;
@@ -289,16 +290,15 @@ export class Run {
     this.announce(keys, deletions, reason);
     for (const key of keys) this.tried.add(key);
     const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
-    const steps = keys.length + deletions.length;
-    await this.pass(plan, { kind: "change", ...allowed }, steps);
+    await this.pass(plan, { kind: "change", ...allowed });
     for (const key of keys) this.done.add(key);
   }
 
   /** Every pass that changes something in the cloud for the first time is a wave, as the plan counts them. */
   private announce(keys: readonly NodeKey[], deletions: readonly NodeKey[], reason: string): void {
-    const isAgain = keys.length === 0 && deletions.every((key) => this.announced.has(key));
-    if (isAgain && deletions.length > 0) return;
-    for (const key of deletions) this.announced.add(key);
+    const fresh = deletions.filter((key) => !this.announced.has(key));
+    if (keys.length + fresh.length === 0 && deletions.length > 0) return;
+    for (const key of fresh) this.announced.add(key);
     this.passes += 1;
     this.options.report({
       kind: "pass",
@@ -358,42 +358,38 @@ export class Run {
     this.state = await this.options.engine.readState(this.goal.stack);
   }
 
-  /** Begin and commit are written step by step, whatever they hold: what follows stands on them. */
-  private async pass(plan: RemainingPlan, allowed: AllowedChanges, steps = 0): Promise<void> {
-    const { engine } = this.options;
+  private async pass(plan: RemainingPlan, allowed: AllowedChanges): Promise<void> {
+    const { engine, stop } = this.options;
+    const { terminations } = this;
     const program = programOf(plan, this.state, allowed, await this.payloads(allowed));
     const deletions = allowed.kind === "begin" ? new Set<NodeKey>() : allowed.deletions;
     const session = this.session({
       recordedTwice: recordedTwice(this.state, deletions),
       assertEngineAlive: () => engine.assertAlive(),
-      postponed: (event) => this.terminations.putOff(event, this.options.clock.now()),
+      postponed: (event) => terminations.putOff(event, this.options.clock.now()),
     });
-    const how = passOptionsFor(plan, this.state, { allowed, steps });
-    this.terminations.beginPass();
+    const how = passOptionsFor(plan, this.state, allowed);
+    terminations.beginPass();
     const result = await engine.pass(plan.stack, program, session, how);
-    this.terminations.endPass();
-    const isOver = this.terminations.keys.length === 0;
-    if (isOver) this.check(result, "cannot apply");
-    if (isOver && allowed.kind === "commit") return;
-    if (!isOver) this.options.stop.throwIfAborted();
+    terminations.endPass();
+    if (terminations.keys.length === 0) {
+      this.check(result, "cannot apply");
+      if (allowed.kind !== "commit") this.state = await engine.readState(plan.stack);
+      return;
+    }
+    stop.throwIfAborted();
     this.state = await engine.readState(plan.stack);
-    if (isOver) return;
     this.mustBeRecorded(allowed, result);
     // What this pass has not come to is asked for before anything is waited for.
-    if (how.continues) await waitUntilGone(this.terminations, this.events, this.waits());
+    if (how.continues) await waitUntilGone(terminations, this.events, this.waits());
     if (this.events.length > 0) throw callsFailed(this.goal.cluster, this.events);
   }
 
-  /** A pass in which nothing failed but what is put off has recorded everything else, or its engine has failed. */
+  /** Pulumi says that a pass failed in which something was put off, and would say so of one that it could not write. */
   private mustBeRecorded(allowed: AllowedChanges, result: PulumiResult): void {
-    if (this.events.length > 0) return;
-    const recorded = new Set(this.state.resources.map(({ key }) => key));
-    const made = allowed.kind === "begin" ? [] : [...allowed.allowed];
-    const isWhole =
-      made.every((key) => recorded.has(key)) &&
-      [...this.deleted].every((key) => !recorded.has(key)) &&
-      (allowed.kind !== "commit" || isCommitRecorded(this.goal, this.state));
-    if (!isWhole) throw engineFailed(`cannot apply ${this.goal.stack}`, result);
+    const { goal, state, events, deleted } = this;
+    if (events.length > 0 || isPassRecorded(goal, state, { allowed, deleted })) return;
+    throw engineFailed(`cannot apply ${goal.stack}`, result);
   }
 
   /** What is recorded already stays as it is recorded: only a begin writes Transaction, a commit Revision. */
@@ -455,9 +451,10 @@ export class Run {
       cloud: this.goal.transaction.cloud,
       ...how,
       report: (event) => {
-        const { operation, state, kind, name } = event;
-        if (state === "failed") this.events.push(event);
-        if (operation === "delete" && state === "done") this.deleted.add(nodeKey(kind, name));
+        if (event.state === "failed") this.events.push(event);
+        if (event.operation === "delete" && event.state === "done") {
+          this.deleted.add(livingAs(event));
+        }
         report({ kind: "resource", event });
       },
     });
