@@ -259,6 +259,7 @@ export class CloudResource implements DynamicResource {
           await this.remove(current, deadline);
         } else if (await this.isNothingLeft(id, who, props)) {
           await bootstrap?.forget(context, { who, status: statusOf(props) });
+          postponement?.progressed();
           return { id };
         }
         // One look at least: what is gone at once needs no second engine run.

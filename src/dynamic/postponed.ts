@@ -1,9 +1,9 @@
 import { CapstanError, messageOf } from "../api/error.js";
-import type { Clock, Identity } from "../provider/port.js";
+import type { Clock, CloudTiming, Identity } from "../provider/port.js";
 import type { ResourceEvent } from "./resource-event.js";
 
-/** How long one engine run looks after what it has asked the cloud to delete, milliseconds. */
-const graceMs = 1_000;
+/** An engine run looks so long at least after what it has asked the cloud to delete, milliseconds. */
+const leastGraceMs = 1_000;
 
 /**
  * Deletions that an engine run asks for and does not wait for: Pulumi is told that they failed, so that it
@@ -12,16 +12,29 @@ const graceMs = 1_000;
 export class Postponement {
   private endsAtMs: number | undefined;
 
+  private readonly graceMs: number;
+
   /** `tell`: each deletion that is put off, with what the cloud has refused it for; without a code it is under way. */
   constructor(
     private readonly clock: Clock,
+    { listingLagMs }: Pick<CloudTiming, "listingLagMs">,
     readonly tell: (event: ResourceEvent) => void,
-  ) {}
+  ) {
+    // What goes at once still shows for as long as the cloud's answers lag.
+    this.graceMs = Math.max(leastGraceMs, listingLagMs);
+  }
 
-  /** When this engine run waits no longer, milliseconds since the epoch: counted from its first deletion. */
+  /**
+   * When this engine run waits no longer, milliseconds since the epoch: counted from its first deletion, and
+   * anew from each that is done, so that it waits on while what depends on one another goes one by one.
+   */
   endsAt(): number {
-    this.endsAtMs ??= this.clock.now() + graceMs;
+    this.endsAtMs ??= this.clock.now() + this.graceMs;
     return this.endsAtMs;
+  }
+
+  progressed(): void {
+    this.endsAtMs = undefined;
   }
 
   isOver(): boolean {

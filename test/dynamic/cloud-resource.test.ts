@@ -585,10 +585,10 @@ describe("delete", () => {
 
   describe("that somebody else waits for", () => {
     /** Never gone: the cloud accepts each removal, and shows the resource as it was. */
-    function postponing() {
+    function postponing(listingLagMs = 300) {
       const told: ResourceEvent[] = [];
       const clock = new FakeClock();
-      const postponement = new Postponement(clock, (event) => told.push(event));
+      const postponement = new Postponement(clock, { listingLagMs }, (event) => told.push(event));
       const { signal } = new AbortController();
       const context = { clock, signal, assertEngineAlive: () => {} };
       return { ...bridge({ postponement, context }), told, clock };
@@ -615,6 +615,30 @@ describe("delete", () => {
       const removals = counted("remove");
       await assert.rejects(resource.delete("r-1", inputs), failsWith("DEADLINE"));
       assert.equal(counted("remove"), removals + 2);
+    });
+
+    it("is looked after as long as what is gone may still show", async () => {
+      const { resource, handler, clock } = postponing(10_000);
+      handler.add(observed());
+      handler.remove = async () => void handler.calls.push("remove");
+      const begun = clock.now();
+      await assert.rejects(resource.delete("r-1", inputs), failsWith("DEADLINE"));
+      assert.ok(clock.now() - begun >= 10_000, `${clock.now() - begun} ms`);
+    });
+
+    it("is looked after anew once another one is done", async () => {
+      const { resource, handler, clock, counted } = postponing();
+      const { remove } = handler;
+      handler.add(observed());
+      handler.remove = async () => void handler.calls.push("remove");
+      await assert.rejects(resource.delete("r-1", inputs), failsWith("DEADLINE"));
+      handler.remove = remove;
+      await resource.delete("r-1", inputs);
+      const [begun, removals] = [clock.now(), counted("remove")];
+      handler.add(observed());
+      handler.remove = async () => void handler.calls.push("remove");
+      await assert.rejects(resource.delete("r-1", inputs), failsWith("DEADLINE"));
+      assert.ok(clock.now() - begun >= 1_000 && counted("remove") > removals + 2);
     });
 
     it("is put off while the cloud refuses it for now, with what it says", async () => {

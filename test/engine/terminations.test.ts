@@ -20,7 +20,7 @@ function after(passes: number, event: ResourceEvent = accepted): Terminations {
   for (let pass = 0; pass < passes; pass += 1) {
     terminations.beginPass();
     terminations.putOff(event, pass * 1_000);
-    terminations.endPass();
+    terminations.endPass(false);
   }
   return terminations;
 }
@@ -53,10 +53,20 @@ describe("deletions that are put off", () => {
   it("begin anew after a pass in which all were done", () => {
     const terminations = after(5, refused);
     terminations.beginPass();
-    terminations.endPass();
+    terminations.endPass(false);
     terminations.putOff(refused, 9_000);
-    terminations.endPass();
+    terminations.endPass(false);
     assert.equal(terminations.isDue(there, 1_000), true);
+  });
+
+  it("begin anew after a pass in which others were deleted", () => {
+    const terminations = after(5, refused);
+    terminations.beginPass();
+    terminations.putOff(refused, 9_000);
+    terminations.endPass(true);
+    assert.equal(terminations.isDue(there, 999), false);
+    assert.equal(terminations.isDue(there, 1_000), true);
+    assert.equal(terminations.isDue(none, 0), true);
   });
 
   it("fail after the time that a deletion has, from when it was first asked for", () => {

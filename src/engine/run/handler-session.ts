@@ -13,6 +13,7 @@ import type {
   CloudIdentity,
   InfrastructureProvider,
 } from "../../provider/port.js";
+import { timingOf } from "../../provider/timing.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { HandlerSession } from "../pulumi/engine.js";
 
@@ -94,7 +95,8 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     recordedTwice: options.recordedTwice,
     letGo: options.letGo,
     imports: options.imports,
-    postponement: options.postponed && new Postponement(clock, options.postponed),
+    postponement:
+      options.postponed && new Postponement(clock, timingOf(provider), options.postponed),
     bootstrap: options.bootstrap,
     report: (event) => options.report(event),
   });

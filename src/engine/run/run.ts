@@ -371,7 +371,7 @@ export class Run {
     const how = passOptionsFor(plan, this.state, allowed);
     terminations.beginPass();
     const result = await engine.pass(plan.stack, program, session, how);
-    terminations.endPass();
+    terminations.endPass(this.deleted.size > 0);
     if (terminations.keys.length === 0) {
       this.check(result, "cannot apply");
       if (allowed.kind !== "commit") this.state = await engine.readState(plan.stack);

@@ -14,7 +14,7 @@ const acceptedAgainMs = 60_000;
 export class Terminations {
   private readonly sinceMs = new Map<NodeKey, number>();
   private readonly open = new Map<NodeKey, ResourceEvent>();
-  /** Passes after one another that have ended with something put off. */
+  /** Passes after one another that have put something off and deleted nothing. */
   private asked = 0;
 
   /** `timeoutMs`: how long a deletion may take, from the first time that it was asked for. */
@@ -35,8 +35,10 @@ export class Terminations {
     if (!this.sinceMs.has(key)) this.sinceMs.set(key, nowMs);
   }
 
-  endPass(): void {
-    this.asked = this.open.size === 0 ? 0 : this.asked + 1;
+  /** `hasDeleted`: what others stood in the way of may go now, so that it is asked for as if for the first time. */
+  endPass(hasDeleted: boolean): void {
+    if (this.open.size === 0) this.asked = 0;
+    else this.asked = hasDeleted ? 1 : this.asked + 1;
   }
 
   /**
