@@ -51,6 +51,8 @@ const poolNames = ["web", "pool"] as const;
 export class Life {
   readonly breaches: string[] = [];
   private lastGoal: WantedCluster | undefined;
+  /** What the manifests of the last adoption wanted: its records tell only what it has found. */
+  private adoptedFor: WantedCluster | undefined;
   private before: WhatWasThere;
   private readonly planted: Observed[] = [];
   /** Changed behind everybody's back, by id. */
@@ -166,6 +168,10 @@ export class Life {
     const outcome = await this.start(command);
     this.trace(`-> ${outcomeText(outcome)}`);
     this.judge(outcome, { before, since, command });
+    const { transaction } = engine.prior;
+    if (transaction?.goal.kind === "adopt" && transaction.number !== before.transaction?.number) {
+      this.adoptedFor = command.wanted;
+    }
     if (this.before.isOver) this.before = new WhatWasThere(engine);
     return outcome;
   }
@@ -341,7 +347,10 @@ export class Life {
     }
     const before = engine.prior;
     const since = engine.calls.length;
-    const outcome = await engine.up(desiredIn(transaction.target));
+    const adopted = transaction.goal.kind === "adopt" ? this.adoptedFor : undefined;
+    const outcome = await engine.up(
+      adopted === undefined ? desiredIn(transaction.target) : desiredCluster(adopted),
+    );
     this.judge(outcome, { before, since });
     // What it has crossed it still has crossed while it is open.
     if (outcome.kind === "done") this.before = new WhatWasThere(engine);

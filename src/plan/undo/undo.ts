@@ -2,8 +2,7 @@ import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
-import { isRef, keyOf, type NodeKey } from "../../graph/graph.js";
-import { nearestChoice } from "../../provider/alternatives.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { decidingPaths } from "../../provider/fields.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { quorumOf } from "../../sets/quorum.js";
@@ -11,7 +10,7 @@ import { versionPoints } from "./point-of-no-return.js";
 import { machineKey, type Target } from "../../records/target.js";
 import { canServe } from "../decisions/verdicts.js";
 import type { Compensable } from "./compensable.js";
-import { isLettingGo, type Step } from "../step.js";
+import { type ChangedField, isLettingGo, type Step } from "../step.js";
 import type { TransactionGoal, PointOfNoReturn } from "../../records/transaction.js";
 import { type RecordedResource, recordedSpec } from "../../records/prior-state.js";
 import type { StepUndo } from "../plan.js";
@@ -137,15 +136,13 @@ function undoOfUpdate(
 ): Answer {
   const { provider, target, recorded } = question;
   const record = recorded.find((one) => one.key === key);
-  const node = target.nodes.find((one) => keyOf(one) === key);
   // What the revision does not have was made since: taken back, it goes, whatever it is like.
   const wasThere = question.committed.has(key);
-  if (record === undefined || node === undefined || !wasThere) return reversible;
+  if (record === undefined || !wasThere) return reversible;
   const policy = question.policies.get(key) ?? "preferInPlace";
   const judging = underPolicy(provider, policyGoing("back", policy));
-  const before = withRefsOf(node.spec, recordedSpec(record));
-  const { asked: after } = nearestChoice(judging, node.kind, before, node.spec);
-  const back = judging.verdict(node.kind, after, before);
+  const before = recordedSpec(record);
+  const back = judging.verdict(record.kind, withChanges(before, changes), before);
   if (canServe(back)) return reversible;
   const why = "reason" in back ? back.reason : "";
   if (back.kind === "replace" && !isMember(key, question)) {
@@ -163,14 +160,14 @@ function undoOfUpdate(
   };
 }
 
-/** What is there, with the Refs of what is wanted where it has them: what they stand for is not known. */
-function withRefsOf(wanted: JsonObject, actual: JsonObject): JsonObject {
-  return Object.fromEntries(
-    Object.entries(actual).map(([path, value]) => [
-      path,
-      isRef(wanted[path]) ? wanted[path] : value,
-    ]),
-  );
+/** What is recorded, with what a step changes of it: what others have changed is not the step's to take back. */
+function withChanges(recorded: JsonObject, changes: readonly ChangedField[]): JsonObject {
+  const kept = { ...recorded };
+  for (const { path, to } of changes) {
+    if (to === undefined) delete kept[path];
+    else kept[path] = to;
+  }
+  return kept;
 }
 
 function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {

@@ -68,6 +68,16 @@ describe("how each step of a plan can be taken back", () => {
       ],
     },
     {
+      name: "an update in place, beside a change of somebody else that nothing takes back",
+      given: () =>
+        planAfter(
+          [machine("cp", { controlPlane: "1.34.2" })],
+          [machine("cp", { controlPlane: "1.34.2", size: "medium", otherSizes: ["large"] })],
+          (engine) => engine.cloud.drift(engine.hosts()[0]?.id ?? "", { size: "large" }),
+        ),
+      want: ["update LocalHost/cp-#-1: reversible"],
+    },
+    {
       name: "a newer minor version of the control plane",
       given: () => planAfter([member], [machine("cp", { controlPlane: "1.35.0" })]),
       want: [
