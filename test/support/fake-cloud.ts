@@ -44,6 +44,8 @@ export interface WorldTraits {
   readonly joins?: boolean;
   /** It answers a create with an operation; what that makes shows only once it is done. */
   readonly acceptsFirst?: boolean;
+  /** It accepts a deletion, and shows what goes for so long, as something that failed. */
+  readonly removalMs?: number;
   /** Inputs of hosts that it does not show. */
   readonly hides?: readonly string[];
   /** Its name, which it tells whoever asks which cloud it is; absent: it cannot tell. */
@@ -76,6 +78,8 @@ interface Stored {
   readonly acceptedUntilMs?: number;
   /** That fails, and nothing ever shows. */
   readonly rejected?: boolean;
+  /** Until when it shows although its deletion is accepted. */
+  readonly goesUntilMs?: number;
 }
 
 /** A change that somebody asks for. */
@@ -272,7 +276,7 @@ export class FakeCloud {
   private async locate(process: CommandProcess, who: Identity, id?: string): Promise<Presence> {
     const presence = await this.looking(process, `${who.kind} ${who.name}`, (): Presence => {
       const stored = id === undefined ? undefined : this.stored.get(id);
-      const one = stored === undefined || this.isHidden(stored) ? undefined : this.now(stored);
+      const one = stored === undefined || this.isHidden(stored) ? undefined : this.seen(stored);
       if (one?.who.clusterUid === "") return { found: "none" };
       if (one !== undefined) return { found: "one", resource: one };
       const searched = this.traits.searchesLag ? this.listable() : this.shown();
@@ -408,17 +412,26 @@ export class FakeCloud {
     });
   }
 
-  private remove(process: CommandProcess, { id, who }: Observed): Promise<void> {
+  private async remove(process: CommandProcess, { id, who }: Observed): Promise<void> {
+    // Asked for again while it goes: nothing that the ledger of a cloud would show.
+    if (this.isGoing(this.stored.get(id))) return process.gate();
     return this.changing(process, { call: "delete", who, id }, () => {
       const isUser = ({ spec, who: { token } }: Observed) =>
         spec["networkId"] === id || (spec["hostId"] === id && token !== "");
-      const users = this.alive().filter(isUser);
+      const users = this.shown()
+        .filter(({ phase }) => phase !== "gone")
+        .filter(isUser);
       if (users.length > 0) {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
       }
       this.hosts.goes(this.get(id)!, this.alive());
       if (this.activity === "recovery") this.unplanned.add(id);
       this.put(id, { phase: "gone" });
+      const { removalMs = 0 } = this.traits;
+      const stored = this.stored.get(id);
+      if (stored === undefined || removalMs === 0) return;
+      const goesUntilMs = this.clock.now() - this.lateSinceMs + removalMs;
+      this.stored.set(id, { ...stored, goesUntilMs });
     });
   }
 
@@ -564,12 +577,22 @@ export class FakeCloud {
   private listable(): Observed[] {
     const shownMs = this.clock.now() - this.traits.listingLagMs;
     const shown = [...this.stored.values()].filter(({ madeAtMs }) => madeAtMs <= shownMs);
-    return shown.filter((stored) => !this.isHidden(stored)).map((stored) => this.now(stored));
+    return shown.filter((stored) => !this.isHidden(stored)).map((stored) => this.seen(stored));
   }
 
   private shown(): Observed[] {
     const shown = [...this.stored.values()].filter((stored) => !this.isHidden(stored));
-    return shown.map((stored) => this.now(stored));
+    return shown.map((stored) => this.seen(stored));
+  }
+
+  private isGoing(stored: Stored | undefined): boolean {
+    return this.clock.now() < (stored?.goesUntilMs ?? 0);
+  }
+
+  /** What a provider is shown: to the judges what is to go is gone once that is accepted. */
+  private seen(stored: Stored): Observed {
+    const now = this.now(stored);
+    return this.isGoing(stored) ? { ...now, phase: "failed" } : now;
   }
 
   private all(): Observed[] {

@@ -98,6 +98,7 @@ export const traits: fc.Arbitrary<WorldTraits> = fc
     tokensLast: fc.boolean(),
     parallel: fc.boolean(),
     acceptsFirst: fc.constantFrom(false, false, true),
+    removalMs: fc.constantFrom(0, 0, 0, 1_500),
   })
   // A cloud that neither shows what it made nor remembers its token cannot be used by anybody.
   .map((some) => ({

@@ -281,8 +281,8 @@ export class Life {
   }
 
   /**
-   * The waves of a plan from where everything serves that there is; undefined from elsewhere. Deleting
-   * the record of what is gone changes nothing in the cloud.
+   * The waves of a plan from where everything serves that there is; undefined from elsewhere, and where deletions
+   * take their time: one wave of those takes several passes. Deleting the record of what is gone changes nothing in the cloud.
    */
   private async wavesShown(wanted: WantedCluster): Promise<string[] | undefined> {
     const { engine } = this;
@@ -290,6 +290,7 @@ export class Life {
     const serves =
       !engine.cloud.hasOperations && engine.alive().every(({ phase }) => phase === "ready");
     const { crossed, hasLostQuorum } = this.before.crossings();
+    if ((engine.cloud.traits.removalMs ?? 0) > 0) return undefined;
     const isQuiet = serves && prior.pending.length === 0 && crossed.size === 0 && !hasLostQuorum;
     if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0))
       return undefined;
