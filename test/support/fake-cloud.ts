@@ -416,23 +416,26 @@ export class FakeCloud {
     // Asked for again while it goes: nothing that the ledger of a cloud would show.
     if (this.isGoing(this.stored.get(id))) return process.gate();
     return this.changing(process, { call: "delete", who, id }, () => {
-      const isUser = ({ spec, who: { token } }: Observed) =>
-        spec["networkId"] === id || (spec["hostId"] === id && token !== "");
-      const users = this.shown()
-        .filter(({ phase }) => phase !== "gone")
-        .filter(isUser);
+      // What it has accepted and does not show yet uses it as well, and so does what is still going.
+      const isUser = ({ phase, spec, who: { token } }: Observed) =>
+        phase !== "gone" && (spec["networkId"] === id || (spec["hostId"] === id && token !== ""));
+      const users = [...this.stored.values()].map((one) => this.seen(one)).filter(isUser);
       if (users.length > 0) {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
       }
       this.hosts.goes(this.get(id)!, this.alive());
       if (this.activity === "recovery") this.unplanned.add(id);
       this.put(id, { phase: "gone" });
-      const { removalMs = 0 } = this.traits;
-      const stored = this.stored.get(id);
-      if (stored === undefined || removalMs === 0) return;
-      const goesUntilMs = this.clock.now() - this.lateSinceMs + removalMs;
-      this.stored.set(id, { ...stored, goesUntilMs });
+      this.goesOn(id);
     });
+  }
+
+  private goesOn(id: string): void {
+    const { removalMs = 0 } = this.traits;
+    const stored = this.stored.get(id);
+    if (stored === undefined) return;
+    const goesUntilMs = this.clock.now() - this.lateSinceMs + removalMs;
+    this.stored.set(id, { ...stored, goesUntilMs });
   }
 
   private disown(process: CommandProcess, { id, who }: Observed): Promise<void> {
@@ -576,12 +579,11 @@ export class FakeCloud {
   /** What listings show by now. */
   private listable(): Observed[] {
     const shownMs = this.clock.now() - this.traits.listingLagMs;
-    const shown = [...this.stored.values()].filter(({ madeAtMs }) => madeAtMs <= shownMs);
-    return shown.filter((stored) => !this.isHidden(stored)).map((stored) => this.seen(stored));
+    return this.shown(({ madeAtMs }) => madeAtMs <= shownMs);
   }
 
-  private shown(): Observed[] {
-    const shown = [...this.stored.values()].filter((stored) => !this.isHidden(stored));
+  private shown(isListed: (stored: Stored) => boolean = () => true): Observed[] {
+    const shown = [...this.stored.values()].filter((one) => isListed(one) && !this.isHidden(one));
     return shown.map((stored) => this.seen(stored));
   }
 

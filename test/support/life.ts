@@ -51,7 +51,7 @@ const poolNames = ["web", "pool"] as const;
 export class Life {
   readonly breaches: string[] = [];
   private lastGoal: WantedCluster | undefined;
-  /** What the manifests of the last adoption wanted: its records tell only what it has found. */
+  /** What the manifests of the last adoption wanted, if it had any: its records tell only what it has found. */
   private adoptedFor: WantedCluster | undefined;
   private before: WhatWasThere;
   private readonly planted: Observed[] = [];
@@ -170,7 +170,7 @@ export class Life {
     this.judge(outcome, { before, since, command });
     const { transaction } = engine.prior;
     if (transaction?.goal.kind === "adopt" && transaction.number !== before.transaction?.number) {
-      this.adoptedFor = command.wanted;
+      this.adoptedFor = command.verb === "up" ? command.wanted : undefined;
     }
     if (this.before.isOver) this.before = new WhatWasThere(engine);
     return outcome;
@@ -287,10 +287,10 @@ export class Life {
   private async wavesShown(wanted: WantedCluster): Promise<string[] | undefined> {
     const { engine } = this;
     const { prior } = engine;
+    if ((engine.cloud.traits.removalMs ?? 0) > 0) return undefined;
     const serves =
       !engine.cloud.hasOperations && engine.alive().every(({ phase }) => phase === "ready");
     const { crossed, hasLostQuorum } = this.before.crossings();
-    if ((engine.cloud.traits.removalMs ?? 0) > 0) return undefined;
     const isQuiet = serves && prior.pending.length === 0 && crossed.size === 0 && !hasLostQuorum;
     if (!isQuiet || (prior.transaction === undefined && engine.alive().length > 0))
       return undefined;

@@ -162,12 +162,8 @@ function undoOfUpdate(
 
 /** What is recorded, with what a step changes of it: what others have changed is not the step's to take back. */
 function withChanges(recorded: JsonObject, changes: readonly ChangedField[]): JsonObject {
-  const kept = { ...recorded };
-  for (const { path, to } of changes) {
-    if (to === undefined) delete kept[path];
-    else kept[path] = to;
-  }
-  return kept;
+  const changed = Object.fromEntries(changes.map(({ path, to }) => [path, to]));
+  return omitUndefined({ ...recorded, ...changed });
 }
 
 function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {
