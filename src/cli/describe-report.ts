@@ -19,7 +19,7 @@ import type { Direction, TransactionGoal } from "../records/transaction.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
 export type ShownPhase =
-  "ready" | "pending" | "failed" | "gone" | "planned" | "unknown" | "external";
+  "ready" | "pending" | "failed" | "deleting" | "gone" | "planned" | "unknown" | "external";
 
 export interface ResourceReport {
   readonly key: NodeKey;
@@ -320,6 +320,7 @@ function reasonOf(
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
   if (phase === "failed")
     return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;
+  if (phase === "deleting") return `is being deleted; ${next("replaces it")}`;
   const { leavesAtMs } = nodeOf(observed);
   if (leavesAtMs !== undefined) return `${leavingText("it", leavesAtMs)}; ${next("replaces it")}`;
   if (phase !== "pending") return "";

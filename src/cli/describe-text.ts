@@ -232,6 +232,7 @@ function readiness(machines: readonly MachineReport[]): string {
   const others = [
     [phase("gone"), "gone"],
     [phase("failed"), "failed"],
+    [phase("deleting"), "being deleted"],
     [phase("unknown"), "unknown"],
     [count(({ hosts }) => hosts.some(({ drift }) => drift.length > 0)), "drifted"],
   ] as const;
@@ -310,6 +311,7 @@ function paintedBy(phase: Row["phase"], text: string, colors: Colors): string {
     case "unknown":
       return colors.yellow(text);
     case "failed":
+    case "deleting":
     case "gone":
       return colors.red(text);
     case "external":

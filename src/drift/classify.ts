@@ -19,6 +19,7 @@ import { recordedOutputs } from "../records/recorded-outputs.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
+import { isLost, lossOf } from "../provider/failure.js";
 import type { Failure, InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
@@ -240,8 +241,8 @@ function itemOf(
   if (observed === undefined) return [];
   if (observed === "gone") return [{ ...subject, class: "missing" }];
   const drifted = driftedFields(record, observed);
-  if (observed.phase === "failed") {
-    const { failure } = observed;
+  if (isLost(observed)) {
+    const failure = lossOf(observed);
     return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
   }
   const { leavesAtMs } = observed;

@@ -10,6 +10,7 @@ import {
   recordedSpec,
   recordedStatus,
 } from "../records/prior-state.js";
+import { isLost } from "../provider/failure.js";
 import type { DriftItem, DriftReport } from "./classify.js";
 import { driftText } from "./fields.js";
 import type { JudgedItem } from "./judge.js";
@@ -127,7 +128,7 @@ function hiddenOf({ item, decision: { kind } }: JudgedItem): HiddenDrift[] {
 /** A resource as if nothing had happened to it: it runs, and has for a while. */
 function asRecorded(record: RecordedResource, observed: ObservedResource): PresentResource {
   const spec = recordedSpec(record);
-  if (observed !== "gone" && observed.phase !== "failed") return { ...observed, spec };
+  if (observed !== "gone" && !isLost(observed)) return { ...observed, spec };
   return {
     id: record.id ?? "",
     who: recordedIdentity(record),

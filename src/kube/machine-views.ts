@@ -106,6 +106,8 @@ function phaseOf(
       return "Running";
     case "pending":
       return observed.node === undefined ? "Provisioning" : "Provisioned";
+    case "deleting":
+      return "Terminating";
     case "failed":
     case "gone":
       return "Failed";

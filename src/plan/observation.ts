@@ -37,6 +37,11 @@ export interface Observation {
   readonly externals?: ExternalSights;
 }
 
+/** Whether it is not known to be gone or on its way out. Pure. */
+export function isLiving(observed: ObservedResource | undefined): boolean {
+  return observed !== "gone" && observed?.phase !== "deleting";
+}
+
 /** Whether the cloud's resource is no longer what is recorded about it. */
 export function hasDrifted(observed: ObservedResource | undefined, recorded: JsonObject): boolean {
   return observed === "gone" || (observed !== undefined && !sameJson(observed.spec, recorded));

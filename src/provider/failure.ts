@@ -1,12 +1,32 @@
 import { linesOf } from "../api/quoted.js";
-import type { Observed } from "./port.js";
+import type { Failure, Observed } from "./port.js";
 
 /** ": no capacity is left", for the end of a text about what failed; empty where the cloud does not say why. Pure. */
-export function whyFailed({ failure }: Pick<Observed, "failure">): string {
+export function whyFailed({ failure }: { readonly failure?: Failure | undefined }): string {
   return failure === undefined ? "" : `: ${failureReason(failure)}`;
 }
 
 /** The cloud's words in one line. Pure. */
 export function failureReason({ reason }: NonNullable<Observed["failure"]>): string {
   return linesOf(reason).join(" ");
+}
+
+/** Whether it is there and never will serve again: it failed, or the cloud is deleting it. Pure. */
+export function isLost({ phase }: Pick<Observed, "phase">): boolean {
+  return phase === "failed" || phase === "deleting";
+}
+
+/** Why a resource that is lost does not serve, of `subject`: "it failed in the cloud: no capacity is left". Pure. */
+export function lossText(subject: string, lost: Pick<Observed, "phase" | "failure">): string {
+  return lost.phase === "deleting"
+    ? `the cloud is deleting ${subject}`
+    : `${subject} failed in the cloud${whyFailed(lost)}`;
+}
+
+/** The failure of what is lost, in the form in which clouds tell theirs; undefined where the cloud does not say why. Pure. */
+export function lossOf({
+  phase,
+  failure,
+}: Pick<Observed, "phase" | "failure">): Failure | undefined {
+  return phase === "deleting" ? { reason: "the cloud is deleting it" } : failure;
 }

@@ -22,8 +22,11 @@ export interface Identity extends JsonObject {
   readonly token: string;
 }
 
-/** What a cloud resource is doing. `gone` is positive knowledge, never a guess. */
-export type Phase = "pending" | "ready" | "failed" | "gone";
+/**
+ * What a cloud resource is doing. `deleting`: the cloud has accepted its deletion and still shows it, so that it is there and
+ * never serves again. `gone` is positive knowledge, never a guess.
+ */
+export type Phase = "pending" | "ready" | "failed" | "deleting" | "gone";
 
 /** Why a resource failed. Told wherever the failure is: in errors, plans, status and drift. */
 export interface Failure {

@@ -44,7 +44,7 @@ export interface WorldTraits {
   readonly joins?: boolean;
   /** It answers a create with an operation; what that makes shows only once it is done. */
   readonly acceptsFirst?: boolean;
-  /** It accepts a deletion, and shows what goes for so long, as something that failed. */
+  /** It accepts a deletion, and shows what goes for so long. */
   readonly removalMs?: number;
   /** Inputs of hosts that it does not show. */
   readonly hides?: readonly string[];
@@ -594,7 +594,7 @@ export class FakeCloud {
   /** What a provider is shown: to the judges what is to go is gone once that is accepted. */
   private seen(stored: Stored): Observed {
     const now = this.now(stored);
-    return this.isGoing(stored) ? { ...now, phase: "failed" } : now;
+    return this.isGoing(stored) ? { ...now, phase: "deleting" } : now;
   }
 
   private all(): Observed[] {

@@ -63,7 +63,7 @@ function joining(history: History): History {
     ...history,
     ...(history.before !== undefined && { before: withTwin(history.before) }),
     third: withTwin(history.third),
-    traits: { ...history.traits, joins: true, removalMs: 0 },
+    traits: { ...history.traits, joins: true },
     commands: history.commands.map((one) => ({
       ...one,
       // Half of the commands that would destroy it give it other keys instead.

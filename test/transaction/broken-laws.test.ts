@@ -2,7 +2,12 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../src/api/json.js";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import type { NodeKey } from "../../src/graph/graph.js";
-import type { InfrastructureProvider, Presence, ResourceHandler } from "../../src/provider/port.js";
+import type {
+  InfrastructureProvider,
+  Observed,
+  Presence,
+  ResourceHandler,
+} from "../../src/provider/port.js";
 import type { PassProgram, Registration } from "../../src/transaction/registration.js";
 import type { WantedCluster } from "../support/wanted-cluster.js";
 import { breachesOf, type HistoryCommand, type History } from "../support/histories.js";
@@ -352,6 +357,28 @@ const defects: readonly Defect[] = [
           ? { ...transaction, goal: { kind: "up" } }
           : transaction,
       ),
+  },
+  {
+    name: "law 3: taking what the cloud is deleting for what has failed and stays",
+    law: /^law 3: an undisturbed rollback ended: stopped incomplete/,
+    history: history({
+      traits: { ...plainWorld, removalMs: 1_500 },
+      before: one,
+      commands: [
+        { ...rollback({ at: "look", number: 5, what: "unknownForGood" }), verb: "destroy" },
+      ],
+      wayOut: "rollback",
+    }),
+    sabotage: ({ provider, ...rest }) => {
+      const staying = (one: Observed): Observed =>
+        one.phase === "deleting" ? { ...one, phase: "failed" } : one;
+      const shown = answering({ provider, ...rest }, (answer) =>
+        answer.found === "one" ? { found: "one", resource: staying(answer.resource) } : answer,
+      );
+      const inventory: InfrastructureProvider["inventory"] = async (ctx, scope) =>
+        (await provider.inventory(ctx, scope)).map(staying);
+      return { ...shown, provider: { ...shown.provider, inventory } };
+    },
   },
   {
     name: "law 11: forgetting what the plan has said of the way back",

@@ -33,7 +33,12 @@ import {
 import { withNotices } from "./notices.js";
 
 /** An instance in any other state does not come up by itself. */
-const phases = { pending: "pending", running: "ready", terminated: "gone" } as const;
+const phases = {
+  pending: "pending",
+  running: "ready",
+  "shutting-down": "deleting",
+  terminated: "gone",
+} as const;
 
 function failureOf({ State, StateReason }: Instance): NonNullable<Found["failure"]> {
   const reason = StateReason?.Message ?? `it is ${State?.Name ?? "in no state"}`;

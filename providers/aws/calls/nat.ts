@@ -72,7 +72,12 @@ export function elasticIpCalls(ask: AskEc2): MachineCalls {
   };
 }
 
-const natPhases = { pending: "pending", available: "ready", deleted: "gone" } as const;
+const natPhases = {
+  pending: "pending",
+  available: "ready",
+  deleting: "deleting",
+  deleted: "gone",
+} as const;
 
 function shownNat(nat: NatGateway): Found {
   const { NatGatewayId, State, SubnetId, NatGatewayAddresses = [], Tags } = nat;

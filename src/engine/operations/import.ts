@@ -11,7 +11,7 @@ import { judgedDrift, rulesOfRequest } from "../../drift/plan-with-drift.js";
 import type { Manifests } from "../../manifest/desired.js";
 import { targetWithImported } from "../../plan/planner/imported-target.js";
 import type { ChangedField } from "../../plan/step.js";
-import { whyFailed } from "../../provider/failure.js";
+import { isLost, lossText } from "../../provider/failure.js";
 import type { CallContext, Found, InfrastructureProvider } from "../../provider/port.js";
 import { openImport } from "../../records/imports.js";
 import { cloudResources, knownMachines, type PriorState } from "../../records/prior-state.js";
@@ -237,11 +237,8 @@ async function foundHost(
     const cause = `the cloud has no ${hostKind} of that id`;
     throw refused(about, "NOT_FOUND", cause, "look at the id, and at the credentials in use");
   }
-  if (found.phase === "gone" || found.phase === "failed") {
-    const cause =
-      found.phase === "gone"
-        ? "it is terminated"
-        : `it failed and never will run${whyFailed(found)}`;
+  if (found.phase === "gone" || isLost(found)) {
+    const cause = found.phase === "gone" ? "it is terminated" : lossText("it", found);
     throw refused(about, "RESOURCE_GONE", cause, "give the Machine a new host with capstan up");
   }
   const { who } = found;

@@ -7,7 +7,7 @@ import {
   messageOf,
 } from "../../api/error.js";
 import { quoted } from "../../api/quoted.js";
-import { failureReason, whyFailed } from "../../provider/failure.js";
+import { failureReason, lossOf, whyFailed } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
@@ -68,22 +68,24 @@ function failedCall({
 }
 
 /** CLOUD_FAILED: hosts that the cloud says never will run, each with the cloud's reason and code, as far as it says. */
-export function failedToStart(hosts: readonly Pick<Observed, "who" | "failure">[]): CapstanError {
-  const keyOfHost = ({ who }: Pick<Observed, "who">) => nodeKey(who.kind, who.name);
-  const names = hosts.map((host) => {
-    const { failure } = host;
-    return failure === undefined
-      ? keyOfHost(host)
-      : `${keyOfHost(host)} (${failureReason(failure)})`;
-  });
+export function failedToStart(
+  hosts: readonly Pick<Observed, "who" | "phase" | "failure">[],
+): CapstanError {
+  const lost = hosts.map((host) => ({
+    key: nodeKey(host.who.kind, host.who.name),
+    failure: lossOf(host),
+  }));
+  const names = lost.map(({ key, failure }) =>
+    failure === undefined ? key : `${key} (${failureReason(failure)})`,
+  );
   const message = `failed to start: ${names.join(", ")}`;
   return new HostsDead(
     { code: "CLOUD_FAILED", source: "cloud", message },
-    hosts.map((host) => ({
-      key: keyOfHost(host),
+    lost.map(({ key, failure }) => ({
+      key,
       operation: "create",
-      code: host.failure?.code ?? "CLOUD_FAILED",
-      message: `its host failed to start${whyFailed(host)}`,
+      code: failure?.code ?? "CLOUD_FAILED",
+      message: `its host failed to start${whyFailed({ failure })}`,
       retryable: false,
     })),
   );

@@ -11,6 +11,7 @@ import { newBootstrapToken } from "../../bootstrap/tokens/bootstrap-token.js";
 import { identityOf, machineToCompile } from "../../compile/compile.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { mapBounded } from "../../provider/bounded.js";
+import { isLost } from "../../provider/failure.js";
 import { joiningTerms } from "../../provider/joining-terms.js";
 import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
 import type {
@@ -227,9 +228,10 @@ export class RunBootstrap {
     return cloudResources(records).flatMap((resource) => {
       const who = recordedIdentity(resource);
       const observed = observation.observedResources.get(resource.key);
-      const isLost =
-        observed !== "gone" && observed?.phase === "failed" && !wanted.has(resource.key);
-      if (!(observed === "gone" || isLost) || !this.isMember(who, records)) return [];
+      const isDead =
+        observed === "gone" ||
+        (observed !== undefined && isLost(observed) && !wanted.has(resource.key));
+      if (!isDead || !this.isMember(who, records)) return [];
       return [{ who, status: statusOf(resource.outputs) }];
     });
   }

@@ -3,6 +3,7 @@ import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { presentAmong } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import { isLost } from "../../provider/failure.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { looksAt } from "../../provider/timing.js";
 import type { StackState } from "../backend/state.js";
@@ -59,7 +60,7 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
       readinessDeadline.progressed(key, clock.now());
       if (waiting.includes(key)) report({ kind: "ready", key });
     }
-    const failed = [...present.values()].filter(({ phase }) => phase === "failed");
+    const failed = [...present.values()].filter(isLost);
     const missing = keys.filter((key) => !available.has(key));
     try {
       if (failed.length > 0) throw failedToStart(failed);

@@ -1,6 +1,7 @@
 import { signerOf } from "../../api/key-stage.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
+import { isLost } from "../../provider/failure.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { machineOfKey, type Target } from "../../records/target.js";
 import type { ObservedResources } from "../observation.js";
@@ -37,7 +38,7 @@ export function leavingHosts(
         machine: name,
         controlPlane,
         serves: serving.has(key),
-        failed: observed?.phase === "failed",
+        failed: observed !== undefined && isLost(observed),
         signsOtherwise:
           controlPlane && signerOf(stageOfHost(prior, key)) !== signer ? true : undefined,
         owner,

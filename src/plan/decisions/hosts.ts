@@ -6,7 +6,7 @@ import { applyPolicy, underPolicy } from "../../compile/update-policy.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
+import { canServe, isAlive, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { RecordedResource } from "../../records/prior-state.js";
@@ -77,15 +77,15 @@ export interface HostQuestion {
  * Architecture section 3: a recorded host that can follow is kept, under its recorded name;
  * otherwise a new generation is made beside it. Of several that can follow, the one that served before
  * does: it holds the machine's data, and every look comes to the same answer. A host that the cloud
- * positively shows as gone, or as failed, is followed by its next incarnation, whose token was never
- * used. Pure.
+ * positively shows as gone, as on its way out, or as failed, is followed by its next incarnation, whose
+ * token was never used. Pure.
  */
 export function decideHost(provider: InfrastructureProvider, question: HostQuestion): HostDecision {
   const { recorded, wanted, observedResources, replacesFailed, preferred, policy } = question;
   const judged = judge(underPolicy(provider, policy), recorded, wanted, observedResources).map(
     (one) => asLeaving(heldAgainstKeys(one, question), question),
   );
-  const alive = judged.filter(({ gone }) => !gone);
+  const alive = judged.filter(isAlive);
   const kept = alive.find((one) => !question.mayReplace(one));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
   const able = alive.filter(
@@ -101,7 +101,7 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   if (newest !== undefined) return { ...made, ...supersede(newest) };
   const fresh = { ...made, changes: [], stale: false };
   return judged.length > 0
-    ? { ...fresh, kind: "replace", reason: goneReason }
+    ? { ...fresh, kind: "replace", reason: judged.at(-1)?.unfit ?? goneReason }
     : { ...fresh, kind: "create", reason: "" };
 }
 

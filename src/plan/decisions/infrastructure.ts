@@ -13,7 +13,7 @@ import {
   resolveRefs,
 } from "../../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
-import { canServe, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
+import { canServe, isAlive, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
@@ -158,10 +158,10 @@ function decide(
   generations: Generations,
 ): InfrastructureDecision {
   const { judged } = generations;
-  const kept = judged.find((one) => !one.gone && !generations.mayReplace(one));
+  const kept = judged.find((one) => isAlive(one) && !generations.mayReplace(one));
   if (kept !== undefined) return { node: { ...node, name: kept.resource.name }, ...keep(kept) };
   const isFit = ({ unfit }: Judged) => unfit === undefined || !generations.replacesFailed;
-  const serving = judged.find((one) => !one.gone && isFit(one) && canServe(one.verdict));
+  const serving = judged.find((one) => isAlive(one) && isFit(one) && canServe(one.verdict));
   if (serving !== undefined) {
     return { node: { ...node, name: serving.resource.name }, ...serve(serving) };
   }

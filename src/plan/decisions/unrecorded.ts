@@ -1,6 +1,7 @@
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { isLost } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
 import {
@@ -201,7 +202,7 @@ export function plannedHost(
   if (node === undefined) return {};
   const seen = unrecorded.find(({ who }) => who.name === node.name);
   if (seen === undefined && !isOpen(prior)) return {};
-  if (seen?.phase === "gone" || seen?.phase === "failed") return {};
+  if (seen !== undefined && (seen.phase === "gone" || isLost(seen))) return {};
   const { name, spec } = node;
   return { planned: omitUndefined({ name, spec, seen: seen?.spec }) };
 }

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../api/json.js";
 import { nearestChoice, type VerdictGiver } from "../../provider/alternatives.js";
-import { whyFailed } from "../../provider/failure.js";
+import { isLost, lossText } from "../../provider/failure.js";
 import type { Verdict } from "../../provider/port.js";
 import { changesOf, type ChangedField } from "../step.js";
 import { hasDrifted, type ObservedResource, type ObservedResources } from "../observation.js";
@@ -10,6 +10,8 @@ import { type RecordedResource, recordedSpec } from "../../records/prior-state.j
 export interface Judged {
   readonly resource: RecordedResource;
   readonly gone: boolean;
+  /** The cloud is deleting it: it is there, and serves nobody, whichever way a plan goes. */
+  readonly deleting: boolean;
   /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
   readonly unfit?: string;
   /** Why it does not serve on for long, although it runs. */
@@ -18,6 +20,11 @@ export interface Judged {
   readonly changes: readonly ChangedField[];
   /** The record differs from the cloud and has to be read again before it is changed. */
   readonly stale: boolean;
+}
+
+/** Whether it is there, and not on its way out. Pure. */
+export function isAlive({ gone, deleting }: Judged): boolean {
+  return !gone && !deleting;
 }
 
 /** Whether a resource with this verdict can go on to serve. */
@@ -41,6 +48,7 @@ export function judge(
     return {
       resource,
       gone: observed === "gone",
+      deleting: observed !== undefined && observed !== "gone" && observed.phase === "deleting",
       ...unfitness(observed, subject),
       verdict,
       changes: changesOf(verdict, current, asked),
@@ -59,9 +67,7 @@ function unfitness(
   subject: string,
 ): Pick<Judged, "unfit" | "leaving"> {
   if (observed === undefined || observed === "gone") return {};
-  if (observed.phase === "failed") {
-    return { unfit: `${subject} failed in the cloud${whyFailed(observed)}` };
-  }
+  if (isLost(observed)) return { unfit: lossText(subject, observed) };
   if (observed.unfit !== undefined) return { unfit: observed.unfit };
   return observed.leavesAtMs === undefined
     ? {}

@@ -30,6 +30,7 @@ import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import { letGoIn } from "../decisions/letting-go.js";
 import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
+import { isLiving } from "../observation.js";
 import type { PlanInput } from "../plan-input.js";
 import type { InfrastructureChange, Plan, RemainingPlan } from "../plan.js";
 import {
@@ -253,7 +254,7 @@ function assemble(
     steps,
     target,
     from: prior.revision?.target,
-    recorded: recorded.filter(({ key }) => input.observedResources.get(key) !== "gone"),
+    recorded: recorded.filter(({ key }) => isLiving(input.observedResources.get(key))),
   });
   const transaction = transactionOf({ ...input, prior: written }, digest, {
     steps,

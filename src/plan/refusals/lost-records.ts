@@ -1,5 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
+import { isLost } from "../../provider/failure.js";
 import { isOpen, pendingDeletions } from "../../records/prior-state.js";
 import { hostInName } from "../decisions/hosts.js";
 import type { PlanInput } from "../plan-input.js";
@@ -46,8 +47,6 @@ function livingKeys({
   observedResources,
 }: Pick<PlanInput, "unrecorded" | "observedResources">): ReadonlySet<NodeKey> {
   const recorded = [...observedResources.values()].filter((one) => one !== "gone");
-  const living = [...recorded, ...unrecorded].filter(
-    ({ phase }) => phase !== "gone" && phase !== "failed",
-  );
+  const living = [...recorded, ...unrecorded].filter((one) => one.phase !== "gone" && !isLost(one));
   return new Set(living.map(({ who }) => keyOf(who)));
 }

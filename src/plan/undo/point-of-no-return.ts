@@ -182,11 +182,16 @@ function versionFields(
 
 function aliveAs(host: NodeKey, { observedResources, unrecorded, prior }: PassedQuestion) {
   const observed = observedResources.get(host);
-  if (observed !== undefined) return observed === "gone" ? undefined : observed;
+  if (observed !== undefined) {
+    return observed === "gone" || observed.phase === "deleting" ? undefined : observed;
+  }
   const uid = prior.transaction?.clusterUid;
   return unrecorded.find(
     ({ who, phase }) =>
-      phase !== "gone" && who.clusterUid === uid && nodeKey(who.kind, who.name) === host,
+      phase !== "gone" &&
+      phase !== "deleting" &&
+      who.clusterUid === uid &&
+      nodeKey(who.kind, who.name) === host,
   );
 }
 
