@@ -67,7 +67,6 @@ const phases: Readonly<Record<string, Found["phase"]>> = {
   unhealthy: "pending",
   unused: "pending",
   unavailable: "pending",
-  draining: "deleting",
 };
 
 /** A health of nothing that is registered. */
