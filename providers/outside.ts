@@ -41,9 +41,10 @@ export function loadProviders(outside: OutsideProviders, context: ProviderContex
 export function refuseClashes(origins: readonly Origin[]): void {
   const taken = new Map(reservedKinds.map((kind) => [`kind ${kind}`, "capstan itself"]));
   for (const { provider, from } of origins) {
-    const { name, apiVersion, handlers } = provider;
+    const { name, handlers } = provider;
     const kinds = [...handlers.keys()].map((kind) => `kind ${kind}`);
-    for (const claim of [`name ${name}`, `API group ${apiGroupOf(apiVersion)}`, ...kinds]) {
+    const groups = groupsOf(provider).map((group) => `API group ${group}`);
+    for (const claim of [`name ${name}`, ...groups, ...kinds]) {
       const other = taken.get(claim);
       if (other !== undefined) {
         throw invalid(
@@ -54,6 +55,12 @@ export function refuseClashes(origins: readonly Origin[]): void {
       taken.set(claim, from);
     }
   }
+}
+
+/** The API group of a provider, and the former names of it. */
+function groupsOf({ apiVersion, olderVersions = [] }: InfrastructureProvider): string[] {
+  const former = olderVersions.flatMap(({ formerly = [] }) => formerly);
+  return [...new Set([apiVersion, ...former].map(apiGroupOf))];
 }
 
 function namedProviders({ folder, env }: OutsideProviders): { specifiers: string[]; base: string } {

@@ -1,16 +1,18 @@
-import type { _InstanceType, Filter } from "@aws-sdk/client-ec2";
+import type { _InstanceType, Filter, RouteTable } from "@aws-sdk/client-ec2";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { present } from "../../src/provider/host-spec.js";
 import type { CallContext, LookupQuestion } from "../../src/provider/port.js";
 import type { AskEc2 } from "./calls/ec2-kind.js";
-import type { AwsCluster } from "./specs/cluster-spec.js";
+import type { FoundSubnet } from "./compile/found.js";
+import type { AwsCluster, SecurityGroupRole } from "./specs/cluster-spec.js";
 import type { AwsMachine } from "./specs/machine-spec.js";
 
 /** Fields of the provider's objects by which something is looked up. */
 export const lookupInputs = {
   machine: ["instanceType", "image", "subnet", "securityGroups"],
   cluster: ["region", "vpc"],
+  clusterOnly: ["subnets", "subnetFilters", "securityGroups"],
 } as const;
 
 /** Canonical's accounts by partition. Source: documentation.ubuntu.com/aws, "Find Ubuntu images on AWS". */
@@ -33,8 +35,7 @@ export async function lookUp(
     throw otherRegion(cluster.region, region);
   }
   if (question.kind === "cluster") {
-    const { filters } = cluster.vpc ?? {};
-    return filters === undefined ? {} : { vpcId: await vpcBy(ask, ctx, filters) };
+    return findFor(ask, ctx, cluster);
   }
   const machine = question.providerSpec as unknown as Partial<AwsMachine>;
   const groupIds: string[] = [];
@@ -47,6 +48,76 @@ export async function lookUp(
     ...(await subnetOf(ask, ctx, machine.subnet)),
     groupIds: groupIds.length === 0 ? undefined : groupIds,
   });
+}
+
+/** What a Cluster names by filters: its VPC first, in which all others have to be. */
+async function findFor(
+  ask: AskEc2,
+  ctx: CallContext,
+  cluster: Partial<AwsCluster>,
+): Promise<JsonObject> {
+  const { vpc = {}, subnets = [], subnetFilters, securityGroups = {} } = cluster;
+  const searched = vpc.filters === undefined ? undefined : await vpcBy(ask, ctx, vpc.filters);
+  const vpcId = vpc.id ?? searched;
+  const inVpc = vpcId === undefined ? [] : [{ name: "vpc-id", values: [vpcId] }];
+  const subnetIds: string[] = [];
+  for (const { filters, zone } of subnets) {
+    if (filters === undefined) continue;
+    const wanted = [...filters, { name: "availability-zone", values: [zone] }, ...inVpc];
+    subnetIds.push(String((await subnetOf(ask, ctx, { filters: wanted }))["subnetId"]));
+  }
+  const groupIds: Partial<Record<SecurityGroupRole, string>> = {};
+  for (const [role, group] of Object.entries(securityGroups)) {
+    if (typeof group === "string") continue;
+    const wanted = [...group.filters, ...inVpc];
+    groupIds[role as SecurityGroupRole] = await groupBy(ask, ctx, wanted);
+  }
+  const found = subnetFilters && (await subnetsBy(ask, ctx, [...subnetFilters, ...inVpc]));
+  return present({
+    vpcId: searched,
+    subnetIds: subnetIds.length === 0 ? undefined : subnetIds,
+    subnets: found?.map((one) => ({ ...one })),
+    groupIds: Object.keys(groupIds).length === 0 ? undefined : groupIds,
+  });
+}
+
+/** All subnets that filters find; a route to an Internet gateway makes one public. Source: VPC user guide, "Subnet types". */
+async function subnetsBy(
+  ask: AskEc2,
+  ctx: CallContext,
+  wanted: Filters,
+): Promise<readonly FoundSubnet[]> {
+  const { Subnets = [] } = await ask(ctx, "DescribeSubnets", (ec2, options) =>
+    ec2.describeSubnets({ Filters: ec2Filters(wanted) }, options),
+  );
+  if (Subnets.length === 0) {
+    throw notFound("subnet", wanted, "correct subnetFilters, or name subnets by their ids");
+  }
+  const vpcs = [...new Set(Subnets.flatMap(({ VpcId }) => VpcId ?? []))];
+  const ofVpcs = [{ name: "vpc-id", values: vpcs }];
+  const { RouteTables = [] } = await ask(ctx, "DescribeRouteTables", (ec2, options) =>
+    ec2.describeRouteTables({ Filters: ec2Filters(ofVpcs) }, options),
+  );
+  const found = Subnets.map(({ SubnetId: id = "", AvailabilityZone: zone = "", VpcId }) => ({
+    id,
+    zone,
+    public: isPublic(RouteTables, id, VpcId),
+  }));
+  return found.sort((one, other) =>
+    `${one.zone} ${one.id}` < `${other.zone} ${other.id}` ? -1 : 1,
+  );
+}
+
+/** By the table of the subnet, or the main one of its VPC. */
+function isPublic(tables: readonly RouteTable[], id: string, vpcId: string | undefined): boolean {
+  const own = tables.find(({ Associations = [] }) =>
+    Associations.some(({ SubnetId }) => SubnetId === id),
+  );
+  const main = tables.find(
+    ({ VpcId, Associations = [] }) => VpcId === vpcId && Associations.some(({ Main }) => Main),
+  );
+  const { Routes = [] } = own ?? main ?? {};
+  return Routes.some(({ GatewayId }) => GatewayId?.startsWith("igw-"));
 }
 
 async function newestImage(

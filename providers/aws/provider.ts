@@ -31,6 +31,7 @@ import { targetGroupCalls } from "./calls/target-group.js";
 import { volumeCalls } from "./calls/volume.js";
 import { vpcCalls } from "./calls/vpc.js";
 import { apiServerParts } from "./compile/api-server.js";
+import { withFound } from "./compile/found.js";
 import { groupParts } from "./compile/groups.js";
 import { hostInputs, hostSatellites, softwareOf } from "./compile/host.js";
 import { networkParts, zonesOf } from "./compile/network.js";
@@ -53,7 +54,12 @@ import {
 } from "./specs/from-v1alpha1.js";
 import { awsIdentities } from "./specs/identities.js";
 import { awsMachineSpec } from "./specs/machine-spec.js";
-import { capaApiVersion, capaClusterSpec, capaMachineSpec } from "./specs/v1alpha1.js";
+import {
+  capaApiVersion,
+  capaClusterSpec,
+  capaMachineSpec,
+  formerCapaApiVersion,
+} from "./specs/v1alpha1.js";
 
 const hostKind = "AwsInstance";
 
@@ -72,6 +78,7 @@ const keyInputs: Partial<Readonly<Record<AwsKind, readonly string[]>>> = {
 const olderVersions: readonly OlderVersionDefinition[] = [
   {
     apiVersion: capaApiVersion,
+    formerly: [formerCapaApiVersion],
     clusterSpec: {
       schema: capaClusterSpec,
       convert: clusterFromCapa,
@@ -126,15 +133,11 @@ export function awsProvider(
     alternatives: alternativesOf,
     machine: calls[hostKind],
     infrastructure(spec, _networks, lookedUp) {
-      const cluster = asCluster(spec);
-      const { vpcId } = lookedUp;
-      return [
-        ...networkParts(cluster, typeof vpcId === "string" ? vpcId : undefined),
-        ...groupParts(cluster),
-        ...apiServerParts(cluster),
-      ];
+      const cluster = withFound(asCluster(spec), lookedUp);
+      return [...networkParts(cluster), ...groupParts(cluster), ...apiServerParts(cluster)];
     },
-    hostSpec: (machine, spec) => hostInputs(machine, asCluster(spec)),
+    hostSpec: (machine, spec, _networks, lookedUp) =>
+      hostInputs(machine, withFound(asCluster(spec), lookedUp)),
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
     userData: termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),

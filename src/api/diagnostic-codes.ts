@@ -15,6 +15,7 @@ export const diagnosticCodes = {
   IDENTITY_UNKNOWN: "The identity that a Cluster names is not there.",
   IMMUTABLE: "A field changed that cannot change while the object lives.",
   NAME_CLASH: "A Machine and a set would make two Machines of one name.",
+  NAME_MADE: "An object has generateName and no name: one is made of it, the same each time.",
   NOT_ALLOWED: "A value is not among the allowed ones or out of range.",
   NO_EFFECT:
     "A field or an annotation changes nothing where it stands, or nothing on its provider.",

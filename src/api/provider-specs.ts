@@ -75,6 +75,8 @@ export interface ProviderSpecs {
 export interface ServedVersion {
   /** Of the same API group as every other version. */
   readonly apiVersion: string;
+  /** What it was called while its API group had another name: read as `apiVersion`, with a warning. None without. */
+  readonly formerly?: readonly string[];
   /** Whether who writes it is warned. */
   readonly deprecated?: boolean;
   readonly clusterSpec: ProviderSpecs["clusterSpec"] & Convertible;

@@ -36,6 +36,16 @@ export function findServed<P extends ProviderSpecs>(
   return undefined;
 }
 
+/** What is written today for a former name of a served version; undefined for anything else. Pure. */
+export function presentApiVersion(
+  providers: readonly ProviderSpecs[],
+  written: unknown,
+): string | undefined {
+  const versions = providers.flatMap(servedVersions);
+  return versions.find(({ formerly = [] }) => formerly.some((name) => name === written))
+    ?.apiVersion;
+}
+
 /** The provider of a Cluster that was read. Validation has seen that there is one. Pure. */
 export function providerOf<P extends ProviderSpecs>(
   cluster: ClusterObject,

@@ -21,10 +21,11 @@ export function validate(schema: TSchema, value: unknown): Violation[] {
 
 /** A failed union reports each branch and the union itself: one of them is enough. */
 function withoutEchoes(errors: readonly ErrorObject[]): ErrorObject[] {
-  const unions = errors.filter(({ keyword }) => keyword === "anyOf");
+  const isUnion = ({ keyword }: ErrorObject) => keyword === "anyOf" || keyword === "oneOf";
+  const unions = errors.filter(isUnion);
   return errors.filter(
     (error) =>
-      error.keyword === "anyOf" ||
+      isUnion(error) ||
       !unions.some(
         ({ schemaPath, instancePath }) =>
           error.schemaPath.startsWith(`${schemaPath}/`) && error.instancePath === instancePath,
@@ -55,6 +56,12 @@ function violationOf(error: ErrorObject): Violation {
       const summary = `${shown} is not one of ${allowed.join(", ")}`;
       return { code: "NOT_ALLOWED", path, summary };
     }
+    case "not": {
+      const why: unknown = (error.schema as { readonly description?: unknown }).description;
+      const summary = typeof why === "string" ? why : `${shown} is not allowed`;
+      return { code: "NOT_ALLOWED", path, summary };
+    }
+    case "oneOf":
     case "anyOf": {
       const options = alternativesOf(error.schema);
       if (options !== undefined) {

@@ -70,7 +70,10 @@ function clusterQuestion(asking: Asking, cluster: ClusterObject): LookupQuestion
   const { lookupInputs } = asking;
   const whole = providerValue(cluster.spec);
   if (lookupInputs === undefined) return { kind: "cluster", clusterSpec: whole };
-  const clusterSpec = picked(whole, lookupInputs, "cluster");
+  const clusterSpec = {
+    ...picked(whole, lookupInputs, "cluster"),
+    ...picked(whole, lookupInputs, "clusterOnly"),
+  };
   return Object.keys(clusterSpec).length === 0 ? undefined : { kind: "cluster", clusterSpec };
 }
 

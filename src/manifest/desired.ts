@@ -33,7 +33,9 @@ import {
   providerSpecsIn,
 } from "./object-parts.js";
 import { withDefaultDomains } from "./default-domains.js";
+import { GeneratedNames } from "./generated-names.js";
 import { checkLabelSyntax } from "./label-syntax.js";
+import { unfold } from "./lists.js";
 import { checkIgnored, checkOffers } from "./offers.js";
 import { idleFields } from "./idle-fields.js";
 import { checkOverlap, isSelecting } from "./overlaps.js";
@@ -43,6 +45,7 @@ import {
   deprecatedVersions,
   idleMembers,
   inStorageVersion,
+  presentGroups,
 } from "./provider-values.js";
 import { placeOfSetting, type Setting } from "./override-forms.js";
 import { noOverrides, type Overrides } from "./overrides.js";
@@ -130,6 +133,7 @@ class Reader {
   /** Clusters that are here but wrong: what belongs to them need not be told that they are missing. */
   private readonly refused = new Set<string>();
   private readonly identities: IdentityReader;
+  private readonly names: GeneratedNames;
 
   constructor(
     private readonly providers: readonly ProviderSpecs[],
@@ -139,6 +143,7 @@ class Reader {
     labelsOf?: NamespaceLabels,
   ) {
     this.identities = new IdentityReader(providers, holder, labelsOf);
+    this.names = new GeneratedNames(holder);
   }
 
   positionOf(object: AnyObject, path: MemberPath): Position | undefined {
@@ -160,9 +165,19 @@ class Reader {
 
   /** Documents into objects; what is wrong with one alone is reported here. */
   read(documents: readonly ParsedDocument[], settings: readonly Setting[]): void {
-    const opened = documents.flatMap((document) => this.open(document) ?? []);
+    const opened = documents
+      .flatMap((document) => this.unfolded(document))
+      .flatMap((document) => this.open(document) ?? []);
     for (const setting of settings) this.set(setting, opened);
     for (const placed of opened) this.check(placed);
+  }
+
+  /** The objects of a document; what is wrong with a list is reported here. */
+  private unfolded(document: ParsedDocument): readonly ParsedDocument[] {
+    const { documents, violations } = unfold(document);
+    const list = { document, respellings: [], settings: [] };
+    for (const violation of violations) this.report(list, violation);
+    return documents;
   }
 
   /** An object of a known kind, in the present spelling; undefined, and told of, for anything else. */
@@ -185,7 +200,12 @@ class Reader {
     }
     const respellings = respell(value);
     const placed = { ...bare, object: value as unknown as AnyObject, respellings };
+    const named = this.names.give(value);
+    if (named !== undefined) this.report(placed, named, "warning");
     for (const { written, now } of respellings) this.warnOfSpelling(placed, written, now);
+    for (const former of presentGroups(placed.object, this.providers)) {
+      this.report(placed, former, "warning");
+    }
     return placed;
   }
 

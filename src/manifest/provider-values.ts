@@ -3,6 +3,7 @@ import { isJsonObject } from "../api/json.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import {
   findServed,
+  presentApiVersion,
   type ProviderObject,
   servedVersions,
   toStorageVersion,
@@ -46,6 +47,28 @@ export function checkProviderValue(
       path: [...path, ...violation.path],
     }),
   );
+}
+
+/**
+ * Writes the provider's objects in an object, which was validated by nobody yet, under the present name of their API group.
+ * Answers which ones had a former name. Changes the object.
+ */
+export function presentGroups(object: AnyObject, providers: readonly ProviderSpecs[]): Violation[] {
+  return providerValuePaths(object.kind).flatMap((path): Violation[] => {
+    const value = valueAt(object, path);
+    const written = isJsonObject(value) ? value["apiVersion"] : undefined;
+    const now = presentApiVersion(providers, written);
+    if (!isJsonObject(value) || now === undefined) return [];
+    Object.assign(value, { apiVersion: now });
+    return [
+      {
+        code: "OLD_SPELLING",
+        path: [...path, "apiVersion"],
+        summary: `${JSON.stringify(written)} is a former name of ${now}`,
+        hint: `write ${now}`,
+      },
+    ];
+  });
 }
 
 /** The deprecated versions that an object is written in, each with the one to write. Pure. */

@@ -136,7 +136,7 @@ function compilerOf(
     hosts: new Map(
       machines.map((one) => {
         const heeded = withoutIgnored(one, definition.machineSpec.ignores);
-        return [one.name, specOf(heeded, clusterValue, clusterNetwork)];
+        return [one.name, specOf(heeded, clusterValue, clusterNetwork, lookedUp)];
       }),
     ),
     ...satellitesIn(definition, hostKind, clusterValue, machines),

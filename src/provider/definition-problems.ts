@@ -64,7 +64,7 @@ const callNames = namesOf<MachineCalls>({
 const specMembers = ["kind", "schema"];
 const machineSpecMembers = [...specMembers, "offers", "ignores"];
 const clusterSpecMembers = [...specMembers, "networks"];
-const olderVersionMembers = ["apiVersion", "deprecated", "machineSpec", "clusterSpec"];
+const olderVersionMembers = ["apiVersion", "formerly", "deprecated", "machineSpec", "clusterSpec"];
 const changeKinds = ["inPlace", "replace", "unsupported"];
 
 /** What is wrong with a definition, which no compiler may have seen, in words. Pure. */
@@ -115,7 +115,7 @@ function functionProblems(name: string, member: unknown): string[] {
 function lookupProblems(definition: Written<ProviderDefinition>): string[] {
   const { resolve, lookupInputs, machineSpec, clusterSpec } = definition;
   const named = membersOf(lookupInputs);
-  const fieldProblems = (of: "machine" | "cluster", spec: unknown) => {
+  const fieldProblems = (of: "machine" | "cluster" | "clusterOnly", spec: unknown) => {
     const { schema } = membersOf(spec);
     if (named[of] !== undefined && !Array.isArray(named[of])) {
       return [`lookupInputs.${of} must be a list of fields`];
@@ -130,6 +130,7 @@ function lookupProblems(definition: Written<ProviderDefinition>): string[] {
       : []),
     ...fieldProblems("machine", machineSpec),
     ...fieldProblems("cluster", clusterSpec ?? { schema: {} }),
+    ...fieldProblems("clusterOnly", clusterSpec ?? { schema: {} }),
   ];
 }
 
@@ -240,7 +241,7 @@ function unknownMembers(definition: Written<ProviderDefinition>): string[] {
     ["timing.", definition.timing, ["listingLagMs", "longestCallMs", "usableWithinMs"]],
     ["failureDomains.", definition.failureDomains, domainMembers],
     ["calls.", definition.calls, ["perSecond", "burst"]],
-    ["lookupInputs.", definition.lookupInputs, ["machine", "cluster"]],
+    ["lookupInputs.", definition.lookupInputs, ["machine", "cluster", "clusterOnly"]],
     ...Object.entries(membersOf(definition.kinds)).map(
       ([kind, one]) => [`kinds.${kind}.`, one, ["calls", "rules", "keyInputs"]] as const,
     ),

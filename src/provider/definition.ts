@@ -104,13 +104,14 @@ export interface ProviderDefinition extends Partial<LeftoverCalls> {
   readonly rules?: FieldRules;
   /**
    * Inputs of a machine's host, from the machine, the provider's object of its Cluster, and the Cluster's
-   * networks; may hold Refs to what machines share. `machine.lookedUp` is what `resolve` has answered. `hostSpecOf`
-   * without it. Pure; must not depend on other machines.
+   * networks; may hold Refs to what machines share. `machine.lookedUp` is what `resolve` has answered for it, `lookedUp`
+   * for the cluster. `hostSpecOf` without it. Pure; must not depend on other machines.
    */
   readonly hostSpec?: (
     machine: MachineToCompile,
     clusterSpec: JsonObject,
     clusterNetwork: ClusterNetwork,
+    lookedUp: JsonObject,
   ) => JsonObject;
   /**
    * What belongs to one machine alone: made after its host, ready before that counts, gone before it. `host` stands for

@@ -8,6 +8,8 @@ import { type ClusterSpecDefinition, type SpecDefinition, specSchema } from "./s
 export interface OlderVersionDefinition {
   /** Of the storage version's API group, e.g. "folder.example.dev/v1alpha1". */
   readonly apiVersion: string;
+  /** What it was called while its API group had another name, e.g. "folder/v1alpha1". None without. */
+  readonly formerly?: readonly string[];
   /** Whether who writes it is warned. */
   readonly deprecated?: boolean;
   /** As in the next newer version without it. */
@@ -44,6 +46,7 @@ export function olderVersionsOf(
     newer = { clusterSpec, machineSpec };
     return omitUndefined({
       apiVersion,
+      formerly: older.formerly,
       deprecated: older.deprecated,
       clusterSpec: omitUndefined({
         kind: clusterKind,
@@ -67,7 +70,7 @@ export function olderVersionProblems(storage: unknown, olderVersions: unknown = 
   if (!Array.isArray(olderVersions)) return ["olderVersions must be a list"];
   const seen = new Set([storage]);
   return olderVersions.flatMap((older: unknown, index): string[] => {
-    const { apiVersion, clusterSpec, machineSpec } = membersOf(older);
+    const { apiVersion, formerly, clusterSpec, machineSpec } = membersOf(older);
     const name = `olderVersions[${index}]`;
     const isOfGroup = apiGroupOf(String(apiVersion)) === apiGroupOf(String(storage));
     const isNew = !seen.has(apiVersion);
@@ -77,9 +80,21 @@ export function olderVersionProblems(storage: unknown, olderVersions: unknown = 
       ...(isOfGroup && isNew
         ? []
         : [`${name}.apiVersion must be another version of ${String(storage)}`]),
+      ...(isListOfGroups(formerly, storage)
+        ? []
+        : [`${name}.formerly must be a list of apiVersions of other API groups`]),
       ...Object.entries(parts).flatMap(([part, spec]) => partProblems(`${name}.${part}`, spec)),
     ];
   });
+}
+
+/** A name of the group that there is would be another version, and no former name. */
+function isListOfGroups(names: unknown = [], storage: unknown): boolean {
+  if (!Array.isArray(names)) return false;
+  const own = apiGroupOf(String(storage));
+  return (names as unknown[]).every(
+    (name) => typeof name === "string" && /^[^/]+\/[^/]+$/.test(name) && apiGroupOf(name) !== own,
+  );
 }
 
 function partProblems(name: string, part: unknown): string[] {

@@ -321,6 +321,8 @@ export interface LookupInputs {
   readonly machine?: readonly string[];
   /** Of the Cluster's: with none of them the cluster is not asked about. */
   readonly cluster?: readonly string[];
+  /** Further ones of the Cluster's, of which only questions about the cluster itself tell: a change of them asks no machine anew. */
+  readonly clusterOnly?: readonly string[];
 }
 
 /** Answers by the digest of their questions. */

@@ -2,15 +2,15 @@ import { assertNever } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { type Ref, refTo } from "../../../src/graph/graph.js";
 import type { SharedPart } from "../../../src/provider/definition.js";
-import { apiServerPort, type AwsCluster } from "../specs/cluster-spec.js";
+import { apiServerPort, type AwsCluster, type SecurityGroupRole } from "../specs/cluster-spec.js";
 import { natNames, resource } from "./network.js";
 
 /**
  * Roles of security groups: members of the control plane, all hosts, what controllers in the cluster open, and the load
  * balancer before the API servers.
  */
-const roles = ["controlPlane", "node", "lb", "apiServerLb"] as const;
-type Role = (typeof roles)[number];
+const roles = ["controlPlane", "node", "lb", "apiServerLb"] as const satisfies SecurityGroupRole[];
+type Role = SecurityGroupRole;
 
 const graphNames: Readonly<Record<Role, string>> = {
   controlPlane: "controlplane",
@@ -97,13 +97,13 @@ function apiClients(cluster: AwsCluster): readonly Source[] {
   return [...ranges, ...hosts, ...ways];
 }
 
-/** Security groups that a cluster makes, with their rules. A rule is a resource of its own: groups name each other. Pure. */
+/** Security groups that a cluster makes, with their rules, of a Cluster without filters. A rule is a resource of its own: groups name each other. Pure. */
 export function groupParts(cluster: AwsCluster): SharedPart[] {
   const { securityGroups = {}, tags } = cluster;
   const groups = roles.map((role): SharedPart => {
     const existing = securityGroups[role];
     const name = graphNames[role];
-    if (existing !== undefined) return { kind: "AwsSecurityGroup", name, external: existing };
+    if (typeof existing === "string") return { kind: "AwsSecurityGroup", name, external: existing };
     return resource("AwsSecurityGroup", name, {
       vpcId: refTo("AwsVpc", "vpc"),
       description: descriptions[role],

@@ -16,12 +16,15 @@ interface PlannedSubnet {
   readonly cidr?: string;
   /** Of one that is there. */
   readonly id?: string;
+  /** Of one that is made. */
+  readonly tags?: AwsCluster["tags"];
 }
 
 const everywhere = "0.0.0.0/0";
 
-/** Availability zones of a cluster, in the order in which they are named. Pure. */
-export function zonesOf({ region, zones, subnets }: AwsCluster): readonly string[] {
+/** Availability zones of a cluster, in the order in which they are named: none where subnets that are looked up tell them. Pure. */
+export function zonesOf({ region, zones, subnets, subnetFilters }: AwsCluster): readonly string[] {
+  if (subnetFilters !== undefined) return zones ?? [];
   if (subnets !== undefined) {
     const hosting = subnets.some((one) => one.public !== true)
       ? subnets.filter((one) => one.public !== true)
@@ -56,13 +59,13 @@ export function subnetsOf(cluster: AwsCluster): readonly PlannedSubnet[] {
 
 /** Whether the VPC is made. */
 function hasOwnVpc({ vpc }: AwsCluster): boolean {
-  return vpc?.id === undefined && vpc?.filters === undefined;
+  return vpc?.id === undefined;
 }
 
-/** VPC, subnets and their ways in and out. `vpcId` is that of a VPC which was looked up. Pure. */
-export function networkParts(cluster: AwsCluster, vpcId?: string): SharedPart[] {
+/** VPC, subnets and their ways in and out, of a Cluster without filters. Pure. */
+export function networkParts(cluster: AwsCluster): SharedPart[] {
   const { tags } = cluster;
-  const existing = cluster.vpc?.id ?? vpcId;
+  const existing = cluster.vpc?.id;
   const vpc: SharedPart =
     existing === undefined
       ? resource("AwsVpc", "vpc", {
@@ -92,7 +95,7 @@ function subnetPart(subnet: PlannedSubnet, tags: AwsCluster["tags"]): SharedPart
     cidr,
     zone,
     public: subnet.public,
-    tags,
+    tags: subnet.tags === undefined ? tags : { ...tags, ...subnet.tags },
   });
 }
 

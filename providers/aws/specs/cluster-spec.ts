@@ -37,18 +37,40 @@ const subnet = Type.Object(
       }),
     ),
     cidr: Type.Optional(range("Range of a subnet that is made.")),
+    filters: Type.Optional(filters),
     zone: Type.String({ minLength: 1, description: "Availability zone that it is in." }),
     public: Type.Optional(
       Type.Boolean({ description: "Whether it has a way from the Internet; it has none without." }),
     ),
+    tags: Type.Optional(tags),
   },
   {
     additionalProperties: false,
     minProperties: 2,
-    oneOf: [{ required: ["id"] }, { required: ["cidr"] }],
-    description: "A subnet of the VPC.",
+    // What is there gets no tags.
+    oneOf: [
+      { required: ["id"], not: { required: ["tags"] } },
+      { required: ["cidr"] },
+      { required: ["filters"], not: { required: ["tags"] } },
+    ],
+    description:
+      "A subnet of the VPC: one that is made, or one that is there, by its id or by filters that find exactly one in its zone.",
   },
 );
+
+/** Roles of security groups. */
+export type SecurityGroupRole = "controlPlane" | "node" | "lb" | "apiServerLb";
+
+const group = (whose: string) =>
+  Type.Optional(
+    Type.Union(
+      [
+        Type.String({ pattern: "^sg-" }),
+        closed({ filters }, "Filters that find exactly one in the VPC."),
+      ],
+      { description: `That of ${whose}: its id, or filters that find exactly one in the VPC.` },
+    ),
+  );
 
 const endpoint = closed(
   {
@@ -100,6 +122,11 @@ export const awsClusterSpec = Type.Object(
         description: "Subnets of the VPC, instead of a public and a private one for each zone.",
       }),
     ),
+    subnetFilters: Type.Optional({
+      ...filters,
+      description:
+        "Filters of EC2 for subnets that are there, instead of subnets: all that they find in the VPC are used, and they stay as they are. Their routes tell which are public. Machines are spread over zones where these are named.",
+    }),
     internetGatewayId: Type.Optional(
       Type.String({
         pattern: "^igw-",
@@ -135,10 +162,10 @@ export const awsClusterSpec = Type.Object(
     securityGroups: Type.Optional(
       closed(
         {
-          controlPlane: Type.Optional(Type.String({ pattern: "^sg-" })),
-          node: Type.Optional(Type.String({ pattern: "^sg-" })),
-          lb: Type.Optional(Type.String({ pattern: "^sg-" })),
-          apiServerLb: Type.Optional(Type.String({ pattern: "^sg-" })),
+          controlPlane: group("members of the control plane"),
+          node: group("all hosts"),
+          lb: group("load balancers of Services"),
+          apiServerLb: group("the load balancer before the API servers"),
         },
         "Security groups that are there, by role: they stay as they are, and get no rules.",
       ),
@@ -151,7 +178,24 @@ export const awsClusterSpec = Type.Object(
     ),
     tags: Type.Optional(tags),
   },
-  { additionalProperties: false, description: "The AWS part of a Cluster." },
+  {
+    additionalProperties: false,
+    description: "The AWS part of a Cluster.",
+    not: {
+      description: "subnetFilters stand instead of subnets, in a vpc that has an id or filters",
+      // Filters without a VPC would find subnets of anybody's.
+      anyOf: [
+        { required: ["subnets", "subnetFilters"] },
+        {
+          required: ["subnetFilters"],
+          not: {
+            required: ["vpc"],
+            properties: { vpc: { anyOf: [{ required: ["id"] }, { required: ["filters"] }] } },
+          },
+        },
+      ],
+    },
+  },
 );
 
 /** A Cluster's object, with the defaults of its schema. */

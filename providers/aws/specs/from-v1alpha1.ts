@@ -22,24 +22,41 @@ export function clusterFromCapa(fields: JsonObject): JsonObject {
       "clusterConfiguration is kubeadm's v1beta1 for the whole cluster: write kubeadm.clusterConfiguration at the Machines of the control plane",
     isSaid(others.additionalUserDataFiles) &&
       "additionalUserDataFiles of a Cluster are for hosts: write bootstrap.files at its Machines",
-    vpc.id !== undefined &&
-      vpc.id !== "" &&
-      subnets.length === 0 &&
-      "networkSpec.vpc.id needs networkSpec.subnets, each with availabilityZone: which of its subnets are meant cannot be told",
-    ...subnets.flatMap(({ id = "", cidrBlock = "", availabilityZone = "", tags }, index) => [
-      availabilityZone === "" && `networkSpec.subnets[${index}] needs availabilityZone`,
+    ...subnets.flatMap(({ id = "", cidrBlock = "", availabilityZone = "" }, index) => [
+      availabilityZone === "" &&
+        filtersOf(vpc, subnets) === undefined &&
+        `networkSpec.subnets[${index}] needs availabilityZone: without it, networkSpec.vpc and all subnets need their ids`,
       id === "" && cidrBlock === "" && `networkSpec.subnets[${index}] needs id or cidrBlock`,
-      isSaid(tags) && `networkSpec.subnets[${index}].tags: resources share the tags of the cluster`,
     ]),
   ]);
   const { id = "", cidrBlock = "", internetGatewayId = "" } = vpc;
+  const subnetFilters = filtersOf(vpc, subnets);
+  const isNamed = subnets.length > 0 && subnetFilters === undefined;
   return present({
     region,
     vpc: id !== "" ? { id } : cidrBlock !== "" ? { cidr: cidrBlock } : undefined,
     internetGatewayId: id !== "" && internetGatewayId !== "" ? internetGatewayId : undefined,
-    subnets: subnets.length === 0 ? undefined : subnets.map(subnetFromCapa),
+    subnets: isNamed ? subnets.map(subnetFromCapa) : undefined,
+    subnetFilters,
     tags: isSaid(vpc.tags) ? vpc.tags : undefined,
   });
+}
+
+type CapaNetwork = NonNullable<CapaCluster["networkSpec"]>;
+
+/**
+ * What finds the subnets of a VPC that is there, where it is all of them, or ids without zones. Their zones and routes are read
+ * then, as cluster-api-provider-aws did.
+ */
+function filtersOf(
+  { id = "" }: NonNullable<CapaNetwork["vpc"]>,
+  subnets: NonNullable<CapaNetwork["subnets"]>,
+): JsonObject[] | undefined {
+  if (id === "") return undefined;
+  if (subnets.length === 0) return [{ name: "state", values: ["available"] }];
+  const ids = subnets.map((subnet) => subnet.id ?? "");
+  const isTold = subnets.every(({ availabilityZone = "" }) => availabilityZone !== "");
+  return isTold || ids.includes("") ? undefined : [{ name: "subnet-id", values: ids }];
 }
 
 /** Validation has seen that it is one. */
@@ -52,13 +69,15 @@ function subnetFromCapa(subnet: {
   readonly cidrBlock?: string;
   readonly availabilityZone?: string;
   readonly isPublic?: boolean;
+  readonly tags?: Readonly<Record<string, string>>;
 }): JsonObject {
-  const { id = "", cidrBlock = "", availabilityZone = "", isPublic } = subnet;
+  const { id = "", cidrBlock = "", availabilityZone = "", isPublic, tags } = subnet;
   return present({
     id: id === "" ? undefined : id,
     cidr: id === "" ? cidrBlock : undefined,
     zone: availabilityZone,
     public: isPublic,
+    tags: id === "" && isSaid(tags) ? tags : undefined,
   });
 }
 
@@ -71,6 +90,7 @@ export function machineFromCapa(fields: JsonObject): JsonObject {
   const [args] = kubelet;
   refuse([
     imageLookupOrg !== "" &&
+      !isSaid(ami) &&
       "imageLookupOrg finds images by a name that has the version of Kubernetes in it: name the image by ami.id, or by ami.filters with owner-id and name",
     ...[join, init].flatMap((one, index) => unknownKubeadm(one, index === 0 ? "join" : "init")),
     kubelet.some((one) => !sameJson(one, args)) &&
@@ -79,7 +99,7 @@ export function machineFromCapa(fields: JsonObject): JsonObject {
   const text = (value: string | undefined) => (value === "" ? undefined : value);
   return present({
     instanceType: text(plain.instanceType),
-    image: isSaid(ami) ? referenceFrom(ami) : undefined,
+    image: isSaid(ami) ? imageFrom(ami, imageLookupOrg) : undefined,
     zone: text(plain.availabilityZone),
     subnet: isSaid(subnet) ? referenceFrom(subnet) : undefined,
     securityGroups:
@@ -98,16 +118,20 @@ export function machineFromCapa(fields: JsonObject): JsonObject {
   });
 }
 
-/** "arn:aws:ec2:eu-north-1:1:subnet/subnet-1" ends with the id. */
-function referenceFrom({
-  id = "",
-  arn = "",
-  filters,
-}: {
+interface CapaReference {
   readonly id?: string;
   readonly arn?: string;
   readonly filters?: Json;
-}): JsonObject {
+}
+
+/** Filters find images of the account that images were looked up in. */
+function imageFrom(ami: CapaReference, owner: string): JsonObject {
+  const image = referenceFrom(ami);
+  return "filters" in image && owner !== "" ? { ...image, owner } : image;
+}
+
+/** "arn:aws:ec2:eu-north-1:1:subnet/subnet-1" ends with the id. */
+function referenceFrom({ id = "", arn = "", filters }: CapaReference): JsonObject {
   if (id !== "") return { id };
   if (arn !== "") return { id: arn.split("/").at(-1) ?? arn };
   return present({ filters });
@@ -144,6 +168,8 @@ function isSaid<T>(value: T): value is Exclude<T, undefined> {
 }
 
 const ownMetadata = "the object itself has metadata";
+const tagsStay = "a subnet that is there keeps its own";
+const imageIsNamed = "ami names the image by its id";
 const routesStay =
   "the routes of a subnet that is there stay as they are, and those of others are made";
 
@@ -167,12 +193,20 @@ export function idleInCapaCluster(fields: JsonObject): IdleMember[] {
         idleIf(subnet[field], ["networkSpec", "subnets", index, field], routesStay),
       ),
     ),
+    ...subnets.flatMap(({ id, tags }, index) =>
+      isSaid(id) ? idleIf(tags, ["networkSpec", "subnets", index, "tags"], tagsStay) : [],
+    ),
   ];
 }
 
 /** The same of a Machine's object. Pure. */
-export function idleInCapaMachine({ metadata }: JsonObject): IdleMember[] {
-  return idleIf(metadata, ["metadata"], ownMetadata);
+export function idleInCapaMachine(fields: JsonObject): IdleMember[] {
+  const { metadata, ami, imageLookupOrg }: CapaMachine = fields;
+  const isById = isSaid(ami?.id) || isSaid(ami?.arn);
+  return [
+    ...idleIf(metadata, ["metadata"], ownMetadata),
+    ...(isById ? idleIf(imageLookupOrg, ["imageLookupOrg"], imageIsNamed) : []),
+  ];
 }
 
 function idleIf(value: unknown, path: IdleMember["path"], reason: string): IdleMember[] {

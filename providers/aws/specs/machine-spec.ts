@@ -201,6 +201,7 @@ export const awsMachineSpec = Type.Object(
     description: "The AWS part of a Machine.",
     // A subnet that is there is in one zone.
     not: {
+      description: "alternatives name no zone beside a subnet",
       required: ["subnet", "alternatives"],
       properties: { alternatives: { contains: { required: ["zone"] } } },
     },

@@ -4,6 +4,9 @@ import { closed, stringMap } from "../../../src/api/schema-parts.js";
 /** The version of cluster-api-provider-aws 0.3: its objects are accepted as they are. */
 export const capaApiVersion = "awsprovider.k8s.io/v1alpha1";
 
+/** What the examples of those releases call it. */
+export const formerCapaApiVersion = "awsprovider/v1alpha1";
+
 const text = (description: string) => Type.Optional(Type.String({ description }));
 const open = (description: string) =>
   Type.Optional(Type.Record(Type.String(), Type.Unknown(), { description }));
