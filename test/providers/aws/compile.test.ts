@@ -6,9 +6,10 @@ import { awsKinds } from "../../../providers/aws/kinds/kinds.js";
 import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { ClusterObject } from "../../../src/api/types.js";
-import { inDependencyOrder } from "../../../src/graph/graph.js";
 import type { MachineToCompile } from "../../../src/provider/port.js";
+import { unknownValue } from "../../../src/api/unknown.js";
 import { assertGolden } from "../../support/golden.js";
+import { graphText as graphTextOf } from "./graph-text.js";
 import { noClients } from "./no-clients.js";
 
 const provider = awsProvider(noClients);
@@ -38,34 +39,14 @@ function machine(
   };
 }
 
-/** Every node with its inputs, one per line. */
+/** In eu-north-1, with the defaults of the schema. */
 function graphText(
   clusterSpec: JsonObject,
   machines: readonly MachineToCompile[],
-  lookedUp: JsonObject = {},
-) {
+  lookedUp?: JsonObject,
+): string {
   const spec = { region: "eu-north-1", natGateways: "perZone", ...clusterSpec };
-  const { infrastructure, hosts, satellites } = provider.compile(
-    clusterObject,
-    spec,
-    machines,
-    lookedUp,
-  );
-  const shared = infrastructure.map(({ kind, name, type, spec: inputs, dependsOn }) =>
-    [
-      `${type} ${kind} ${name} ${JSON.stringify(inputs)}`,
-      ...dependsOn.map((key) => `  after ${key}`),
-    ].join("\n"),
-  );
-  const own = [...hosts].map(([name, inputs]) => `host ${name} ${JSON.stringify(inputs)}`);
-  const beside = [...(satellites ?? [])].flatMap(([name, all]) =>
-    all.map(
-      (one) =>
-        `of ${name}: ${one.kind} ${one.name} ${JSON.stringify(one.spec)} ${one.whenHostGoes ?? ""}`,
-    ),
-  );
-  inDependencyOrder(infrastructure);
-  return `${[...shared, ...own, ...beside].join("\n").replaceAll(/\{"\$ref":"([^"]+)","output":"([^"]+)"\}/g, "<$1 $2>")}\n`;
+  return graphTextOf(clusterObject, spec, machines, lookedUp);
 }
 
 describe("what a cluster on AWS is compiled to", () => {
@@ -102,6 +83,87 @@ describe("what a cluster on AWS is compiled to", () => {
     const text = graphText({ vpc: { filters }, subnets }, [], { vpcId: "vpc-9" });
     assert.match(text, /^external AwsVpc vpc \{"id":"vpc-9"\}$/m);
     assert.doesNotMatch(text, /AwsInternetGateway/, "private subnets alone need no gateway");
+  });
+
+  const filters = [{ name: "tag:Name", values: ["theirs"] }];
+
+  it("takes subnets and groups that filters have found, each in its place", () => {
+    const clusterSpec = {
+      vpc: { id: "vpc-1" },
+      subnets: [
+        { filters, zone: "eu-north-1a", public: true },
+        { id: "subnet-2", zone: "eu-north-1a" },
+        { filters: [...filters], zone: "eu-north-1b" },
+      ],
+      securityGroups: { node: { filters }, lb: "sg-2" },
+    };
+    const found = { subnetIds: ["subnet-1", "subnet-3"], groupIds: { node: "sg-1" } };
+    const ids = {
+      ...clusterSpec,
+      subnets: clusterSpec.subnets.map(({ zone, public: isPublic }, index) => ({
+        id: `subnet-${index + 1}`,
+        zone,
+        ...(isPublic && { public: true }),
+      })),
+      securityGroups: { node: "sg-1", lb: "sg-2" },
+    };
+    const machines = [machine("cp-0", true)];
+    assert.equal(graphText(clusterSpec, machines, found), graphText(ids, machines));
+  });
+
+  it("takes all subnets that filters have found, in the zones that it names", () => {
+    const vpc = { id: "vpc-1" };
+    const subnets = [
+      { id: "subnet-1", zone: "eu-north-1a", public: true },
+      { id: "subnet-2", zone: "eu-north-1a", public: false },
+      { id: "subnet-3", zone: "eu-north-1b", public: false },
+    ];
+    const unplaced = machine("cp-0", true, { zone: null as unknown as string });
+    const { zone: _zone, ...providerSpec } = unplaced.providerSpec;
+    const machines = [{ ...unplaced, providerSpec }];
+    assert.equal(
+      graphText({ vpc, subnetFilters: filters }, machines, { subnets }),
+      graphText({ vpc, subnets }, machines),
+    );
+    assert.equal(
+      graphText({ vpc, subnetFilters: filters, zones: ["eu-north-1b"] }, machines, { subnets }),
+      graphText({ vpc, subnets: subnets.slice(2) }, machines),
+    );
+  });
+
+  it("makes nothing in the place of what filters find, before they were asked", () => {
+    const searched = {
+      vpc: { filters },
+      subnetFilters: filters,
+      zones: ["eu-north-1a"],
+      securityGroups: { node: { filters }, lb: { filters } },
+    };
+    const lookedUp = Object.fromEntries(
+      ["vpcId", "subnets", "subnetIds", "groupIds"].map((one) => [one, unknownValue]),
+    );
+    for (const answers of [{}, lookedUp]) {
+      const text = graphText(searched, [machine("cp-0", true)], answers);
+      assert.doesNotMatch(text, /^resource Aws(Vpc|Subnet|InternetGateway|RouteTable) /m);
+      assert.doesNotMatch(text, /^resource AwsSecurityGroup (node|lb) /m);
+      const id = answers === lookedUp ? unknownValue : "";
+      assert.match(
+        text,
+        new RegExp(`^external AwsSubnet private-eu-north-1a {"id":"${id}"}$`, "m"),
+      );
+      assert.match(text, new RegExp(`^external AwsSecurityGroup node {"id":"${id}"}$`, "m"));
+    }
+  });
+
+  it("tags a subnet that is made with its own tags beside those of the cluster", () => {
+    const subnets = [{ cidr: "10.0.1.0/24", zone: "eu-north-1b", tags: { tier: "inner" } }];
+    const text = graphText({ subnets, tags: { team: "blue", tier: "outer" } }, []);
+    assert.match(text, /AwsSubnet private-eu-north-1b .*"tags":{"team":"blue","tier":"inner"}/);
+  });
+
+  it("places nobody where the subnets that are found tell the zones, unless it names some", () => {
+    const of = (spec: JsonObject) => provider.failureDomains?.of({ region: "eu-north-1", ...spec });
+    assert.deepEqual(of({ subnetFilters: filters }), []);
+    assert.deepEqual(of({ subnetFilters: filters, zones: ["eu-north-1b"] }), ["eu-north-1b"]);
   });
 
   it("has members of a control plane in each zone", () => {

@@ -82,6 +82,120 @@ describe("what AWS is asked before anything is compiled", () => {
   });
 });
 
+describe("what AWS is asked for a Cluster", () => {
+  const filters = [{ name: "tag:Name", values: ["theirs"] }];
+  const vpc = { describeVpcs: () => ({ Vpcs: [{ VpcId: "vpc-1" }] }) };
+
+  async function foundFor(answers: StubAnswers, clusterSpec: JsonObject) {
+    const { provider, asked } = stubbed({ ...account, ...answers });
+    const question = { kind: "cluster", clusterSpec } as const;
+    const answer = await provider.resolve?.(ctx, question);
+    return { answer, asked };
+  }
+
+  it("nothing where it names no filters", async () => {
+    const clusterSpec = {
+      vpc: { id: "vpc-1" },
+      subnets: [{ id: "subnet-1", zone: "eu-north-1a" }],
+      securityGroups: { node: "sg-1" },
+    };
+    const { answer, asked } = await foundFor({}, clusterSpec);
+    assert.deepEqual(answer, {});
+    assert.deepEqual(
+      asked.filter(({ call }) => call !== "getCallerIdentity"),
+      [],
+    );
+  });
+
+  it("its VPC, then subnets and groups in it, each subnet in its zone", async () => {
+    const { answer, asked } = await foundFor(
+      {
+        ...vpc,
+        describeSubnets: () => ({ Subnets: [{ SubnetId: "subnet-1" }] }),
+        describeSecurityGroups: () => ({ SecurityGroups: [{ GroupId: "sg-1" }] }),
+      },
+      {
+        vpc: { filters },
+        subnets: [
+          { id: "subnet-0", zone: "eu-north-1a" },
+          { filters, zone: "eu-north-1b" },
+        ],
+        securityGroups: { node: { filters }, lb: "sg-2" },
+      },
+    );
+    assert.deepEqual(answer, {
+      vpcId: "vpc-1",
+      subnetIds: ["subnet-1"],
+      groupIds: { node: "sg-1" },
+    });
+    const inputs = Object.fromEntries(asked.map(({ call, input }) => [call, input["Filters"]]));
+    const own = { Name: "tag:Name", Values: ["theirs"] };
+    const inVpc = { Name: "vpc-id", Values: ["vpc-1"] };
+    const inZone = { Name: "availability-zone", Values: ["eu-north-1b"] };
+    assert.deepEqual(inputs["describeSubnets"], [own, inZone, inVpc]);
+    assert.deepEqual(inputs["describeSecurityGroups"], [own, inVpc]);
+  });
+
+  const subnet = (id: string, zone: string) => ({
+    SubnetId: id,
+    AvailabilityZone: zone,
+    VpcId: "vpc-1",
+  });
+  const table = (gateway: object, association: object) => ({
+    VpcId: "vpc-1",
+    Routes: [{ GatewayId: "local" }, gateway],
+    Associations: [association],
+  });
+
+  it("all subnets of its VPC, whose routes tell which are public", async () => {
+    const { answer, asked } = await foundFor(
+      {
+        describeSubnets: () => ({
+          Subnets: [
+            subnet("subnet-3", "eu-north-1b"),
+            subnet("subnet-2", "eu-north-1a"),
+            subnet("subnet-1", "eu-north-1a"),
+          ],
+        }),
+        describeRouteTables: () => ({
+          RouteTables: [
+            table({ GatewayId: "igw-1" }, { Main: true }),
+            table({ NatGatewayId: "nat-1" }, { SubnetId: "subnet-2", Main: false }),
+            table({ GatewayId: "igw-1" }, { SubnetId: "subnet-3", Main: false }),
+          ],
+        }),
+      },
+      { vpc: { id: "vpc-1" }, subnetFilters: filters },
+    );
+    assert.deepEqual(answer, {
+      subnets: [
+        { id: "subnet-1", zone: "eu-north-1a", public: true },
+        { id: "subnet-2", zone: "eu-north-1a", public: false },
+        { id: "subnet-3", zone: "eu-north-1b", public: true },
+      ],
+    });
+    assert.deepEqual(asked.at(-1)?.input["Filters"], [{ Name: "vpc-id", Values: ["vpc-1"] }]);
+  });
+
+  it("is refused where filters find no subnet, or several groups", async () => {
+    const inVpc = { vpc: { id: "vpc-1" } };
+    const none = foundFor({ describeSubnets: () => ({}) }, { ...inVpc, subnetFilters: filters });
+    assert.equal(await codeOf(none), "NOT_FOUND");
+    const two = { SecurityGroups: [{ GroupId: "sg-1" }, { GroupId: "sg-2" }] };
+    const several = foundFor(
+      { describeSecurityGroups: () => two },
+      { ...inVpc, securityGroups: { node: { filters } } },
+    );
+    assert.equal(await codeOf(several), "SEVERAL_FOUND");
+  });
+
+  it("of its machines nothing anew when its subnets change", () => {
+    const { provider } = stubbed({});
+    assert.ok(!provider.lookupInputs?.cluster?.includes("subnets"));
+    assert.ok(provider.lookupInputs?.clusterOnly?.includes("subnets"));
+  });
+});
+
 describe("what AWS tells before the first change", () => {
   const create = (kind: string, wanted: JsonObject = {}): PlannedStep => ({
     does: "create",

@@ -45,30 +45,6 @@ function read(clusterSpec: JsonObject, machineSpec: JsonObject = {}, apiVersion 
 }
 
 describe("objects of cluster-api-provider-aws 0.3", () => {
-  it("are those of its examples, and say the same in our fields", () => {
-    const { said, cluster, machine } = read(
-      { region: "eu-north-1", sshKeyName: "mine" },
-      {
-        instanceType: "t3.large",
-        iamInstanceProfile: "nodes.cluster-api-provider-aws.sigs.k8s.io",
-        keyName: "mine",
-      },
-    );
-    assert.equal(said.length, 1, said.join("\n"));
-    assert.match(said[0] ?? "", /warning: .*sshKeyName.*has no effect/);
-    assert.match(said[0] ?? "", /it was for a bastion, and none is made/);
-    const kind = "AWSClusterProviderSpec";
-    const region = "eu-north-1";
-    assert.deepEqual(cluster, { apiVersion: storage, kind, region, natGateways: "perZone" });
-    assert.deepEqual(machine, {
-      apiVersion: storage,
-      kind: "AWSMachineProviderSpec",
-      instanceType: "t3.large",
-      instanceProfile: "nodes.cluster-api-provider-aws.sigs.k8s.io",
-      keyName: "mine",
-    });
-  });
-
   it("keep every field that can be honoured", () => {
     const clusterSpec = {
       region: "eu-north-1",
@@ -125,14 +101,70 @@ describe("objects of cluster-api-provider-aws 0.3", () => {
     });
   });
 
+  const networks = [
+    {
+      name: "a VPC alone: all of its subnets",
+      networkSpec: { vpc: { id: "vpc-1" } },
+      want: {
+        vpc: { id: "vpc-1" },
+        subnetFilters: [{ name: "state", values: ["available"] }],
+      },
+    },
+    {
+      name: "subnets without zones: those, wherever they are",
+      networkSpec: { vpc: { id: "vpc-1" }, subnets: [{ id: "subnet-1" }, { id: "subnet-2" }] },
+      want: {
+        vpc: { id: "vpc-1" },
+        subnetFilters: [{ name: "subnet-id", values: ["subnet-1", "subnet-2"] }],
+      },
+    },
+    {
+      name: "tags of a subnet that is made",
+      networkSpec: {
+        subnets: [
+          { cidrBlock: "10.0.1.0/24", availabilityZone: "eu-north-1a", tags: { tier: "inner" } },
+        ],
+      },
+      want: { subnets: [{ cidr: "10.0.1.0/24", zone: "eu-north-1a", tags: { tier: "inner" } }] },
+    },
+  ];
+  for (const { name, networkSpec, want } of networks) {
+    it(`keep of a network ${name}`, () => {
+      const { said, cluster } = read({ region: "eu-north-1", networkSpec });
+      assert.deepEqual(said, []);
+      const own = { apiVersion: storage, kind: "AWSClusterProviderSpec", region: "eu-north-1" };
+      assert.deepEqual(cluster, { ...own, ...want, natGateways: "perZone" });
+    });
+  }
+
+  it("look for images in the account that they name, if they say for which", () => {
+    const filters = [{ name: "name", values: ["mine-*"] }];
+    const owned = read(
+      { region: "eu-north-1" },
+      { imageLookupOrg: "123456789012", ami: { filters } },
+    );
+    assert.deepEqual(owned.said, []);
+    assert.deepEqual(owned.machine?.["image"], { filters, owner: "123456789012" });
+    const byId = { imageLookupOrg: "123456789012", ami: { id: "ami-1" } };
+    const { said, machine } = read({ region: "eu-north-1" }, byId);
+    assert.match(said.join(), /warning: .*imageLookupOrg: has no effect.*\n.*ami names the image/);
+    assert.deepEqual(machine?.["image"], { id: "ami-1" });
+  });
+
+  it("are warned of tags that a subnet does not get which is there", () => {
+    const subnets = [{ id: "subnet-1", availabilityZone: "eu-north-1a", tags: { tier: "inner" } }];
+    const { said } = read({ region: "eu-north-1", networkSpec: { subnets } });
+    assert.match(said.join(), /networkSpec\.subnets\.0\.tags: has no effect/);
+  });
+
   it("are refused for what cannot be honoured, all of it at once", () => {
     const { said } = read({
       region: "eu-north-1",
       caKeyPair: { cert: "Y2VydA==", key: "a2V5" },
-      networkSpec: { vpc: { id: "vpc-1" } },
+      networkSpec: { subnets: [{ cidrBlock: "10.0.1.0/24" }] },
     });
     assert.match(said[0] ?? "", /caKeyPair holds a private key: .*--certificates/);
-    assert.match(said[0] ?? "", /networkSpec\.vpc\.id needs networkSpec\.subnets/);
+    assert.match(said[0] ?? "", /networkSpec\.subnets\[0\] needs availabilityZone/);
     const { said: others } = read({
       region: "eu-north-1",
       clusterConfiguration: { apiServer: { extraArgs: { v: "4" } } },
@@ -189,6 +221,31 @@ describe("our own objects", () => {
       assert.ok(said.length > 0);
     });
   }
+
+  it("find subnets in a VPC that is there, and instead of naming them", () => {
+    const subnetFilters = [{ name: "tag:tier", values: ["inner"] }];
+    const wrong = /subnetFilters stand instead of subnets, in a vpc that has an id or filters/;
+    const subnets = [{ id: "subnet-1", zone: "eu-north-1a" }];
+    const { said } = read({ region: "eu-north-1", subnetFilters }, {}, storage);
+    assert.match(said.join(), wrong);
+    const vpc = { id: "vpc-1" };
+    assert.match(
+      read({ region: "eu-north-1", vpc, subnets, subnetFilters }, {}, storage).said.join(),
+      wrong,
+    );
+    assert.deepEqual(read({ region: "eu-north-1", vpc, subnetFilters }, {}, storage).said, []);
+  });
+
+  it("give no tags to a subnet that is there", () => {
+    const tagged = { zone: "eu-north-1a", tags: { tier: "inner" } };
+    const of = (subnet: JsonObject) =>
+      read({ region: "eu-north-1", subnets: [{ ...tagged, ...subnet }] }, {}, storage).said.length;
+    const filters = [{ name: "tag:tier", values: ["inner"] }];
+    assert.deepEqual(
+      [of({ cidr: "10.0.1.0/24" }), of({ id: "subnet-1" }), of({ filters })],
+      [0, 1, 1],
+    );
+  });
 
   it("name a VPC by one thing alone", () => {
     const vpc = { id: "vpc-1", cidr: "10.0.0.0/16" };
