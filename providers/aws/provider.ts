@@ -112,7 +112,11 @@ export function awsProvider(
     name: "aws",
     apiVersion: awsApiVersion,
     hostKind,
-    clusterSpec: { kind: "AWSClusterProviderSpec", schema: awsClusterSpec },
+    clusterSpec: {
+      kind: "AWSClusterProviderSpec",
+      schema: awsClusterSpec,
+      fromEnvironment: regionIn(env),
+    },
     machineSpec: {
       kind: "AWSMachineProviderSpec",
       schema: awsMachineSpec,
@@ -156,6 +160,12 @@ export function awsProvider(
       bound.close();
     },
   });
+}
+
+/** As the SDK and the command line of AWS read it. Source: AWS SDKs and tools reference guide, "AWS Region". */
+function regionIn(env: Environment): Readonly<Record<string, string>> {
+  const region = env["AWS_REGION"] ?? env["AWS_DEFAULT_REGION"] ?? "";
+  return region === "" ? {} : { region };
 }
 
 /** One provider for each account and region that Clusters name credentials of: they share its clients. */

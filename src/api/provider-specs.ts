@@ -50,6 +50,8 @@ export interface ProviderSpecs {
     readonly schema: TSchema;
     /** Fields with an address range of the hosts' networks: none may overlap Services or Pods. */
     readonly networks?: readonly string[];
+    /** What the environment of a command says of fields that have to be written. `capstan init` writes it. */
+    readonly fromEnvironment?: Readonly<Record<string, string>>;
   };
   readonly machineSpec: {
     readonly kind: string;

@@ -5,6 +5,7 @@ import {
   type JsonSchema,
   jsonSchemaOf,
   mapValueOf,
+  mustBeWritten,
   typesOf,
 } from "./json-schema.js";
 import type { ProviderSpecs } from "./provider-specs.js";
@@ -108,15 +109,22 @@ ${providerLines(provider, provider.machineSpec, 10)}
 /** A provider's object: every plain field that has a default, and those that have to be filled in. */
 function providerLines(
   { apiVersion: group }: ProviderSpecs,
-  { kind, schema, spread = {} }: ProviderSpecs["machineSpec"],
+  spec: ProviderSpecs["clusterSpec"] | ProviderSpecs["machineSpec"],
   indent: number,
   ordinal = 0,
 ): string {
+  const { kind, schema } = spec;
+  const spread = "spread" in spec ? (spec.spread ?? {}) : {};
+  const told = "fromEnvironment" in spec ? (spec.fromEnvironment ?? {}) : {};
   const { properties = {}, required = [] } = jsonSchemaOf(schema);
   const fields = Object.entries(properties)
     .filter(([field]) => field !== "apiVersion" && field !== "kind")
     .flatMap(([field, member]) =>
-      fieldLine(field, spreadOver(spread[field], member, ordinal), required.includes(field)),
+      fieldLine(
+        field,
+        withValue(told[field], spreadOver(spread[field], member, ordinal)),
+        required.includes(field),
+      ),
     );
   return [`apiVersion: ${group}`, `kind: ${kind}`, ...fields]
     .map((line) => " ".repeat(indent) + line)
@@ -131,6 +139,22 @@ function spreadOver(
 ): JsonSchema {
   const value = values?.[ordinal % values.length];
   return value === undefined ? schema : { ...schema, default: value };
+}
+
+function withValue(value: string | undefined, schema: JsonSchema): JsonSchema {
+  return value === undefined ? schema : { ...schema, default: value };
+}
+
+/** Fields of a Cluster's object that its user has to fill in before anything can be planned. Pure. */
+export function fieldsToFillIn({ clusterSpec }: Pick<ProviderSpecs, "clusterSpec">): string[] {
+  const schema = jsonSchemaOf(clusterSpec.schema);
+  return (schema.required ?? []).filter(
+    (field) =>
+      field !== "apiVersion" &&
+      field !== "kind" &&
+      mustBeWritten(schema, field) &&
+      clusterSpec.fromEnvironment?.[field] === undefined,
+  );
 }
 
 function fieldLine(field: string, schema: JsonSchema, isRequired: boolean): string[] {

@@ -63,7 +63,7 @@ const callNames = namesOf<MachineCalls>({
 });
 const specMembers = ["kind", "schema"];
 const machineSpecMembers = [...specMembers, "offers", "ignores"];
-const clusterSpecMembers = [...specMembers, "networks"];
+const clusterSpecMembers = [...specMembers, "networks", "fromEnvironment"];
 const olderVersionMembers = ["apiVersion", "formerly", "deprecated", "machineSpec", "clusterSpec"];
 const changeKinds = ["inPlace", "replace", "unsupported"];
 

@@ -25,6 +25,8 @@ export interface MachineSpecDefinition extends SpecDefinition {
 export interface ClusterSpecDefinition extends SpecDefinition {
   /** Fields with an address range of the hosts' networks: none may overlap Services or Pods. */
   readonly networks?: readonly string[];
+  /** What the environment of a command says of fields that have to be written: `capstan init` writes it. Nothing without. */
+  readonly fromEnvironment?: Readonly<Record<string, string>>;
 }
 
 interface ObjectSchema {

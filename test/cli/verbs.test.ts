@@ -29,10 +29,15 @@ describe("verbs that need no engine", function () {
   afterEach(() => rmSync(folder, { recursive: true }));
 
   /** Runs the command line in the folder; fails unless it exits with `code`. */
-  const capstan = (code: number, args: readonly string[], input = ""): Outcome => {
+  const capstan = (
+    code: number,
+    args: readonly string[],
+    input = "",
+    more: Readonly<Record<string, string>> = {},
+  ): Outcome => {
     const ran = spawnSync(process.execPath, [commandLine, ...args], {
       cwd: folder,
-      env: cleanEnv(),
+      env: { ...cleanEnv(), ...more },
       encoding: "utf8",
       input,
     });
@@ -125,6 +130,19 @@ describe("verbs that need no engine", function () {
       const names = readdirSync(join(folder, "demo"));
       assert.deepEqual(names, ["cluster.yaml", "control-plane.yaml", "workers.yaml"]);
       assert.match(capstan(0, ["validate", "-f", "demo"]).stdout, /^3 objects in 1 cluster/);
+    });
+
+    it("writes what the environment tells of the cloud, and says what is left to fill in", () => {
+      const init = ["init", "--provider", "aws"];
+      const { stdout } = capstan(0, [...init, "unsaid"]);
+      const next =
+        /\nNext: write region into unsaid\/cluster\.yaml, then capstan plan -f unsaid, then/;
+      assert.match(stdout, next);
+      assert.match(capstan(65, ["validate", "-f", "unsaid"]).stderr, /region/);
+      assert.deepEqual(json(0, [...init, "told"])["fillIn"], ["region"]);
+      const told = capstan(0, [...init, "said"], "", { AWS_REGION: "eu-north-1" });
+      assert.match(told.stdout, /\nNext: capstan plan -f said, then capstan up -f said\n$/);
+      assert.match(capstan(0, ["validate", "-f", "said"]).stdout, /^3 objects in 1 cluster/);
     });
 
     it("takes name, members and workers", () => {
@@ -223,6 +241,32 @@ describe("verbs that need no engine", function () {
     it("knows the providers' objects", () => {
       const { stdout } = capstan(0, ["explain", "LocalMachineProviderSpec.size"]);
       assert.match(stdout, /enum: small, medium, large/);
+    });
+
+    it("knows those of AWS, each field of them, in both versions", () => {
+      const kinds = capstan(0, ["explain"]).stdout;
+      const all = ["AWSClusterProviderSpec", "AWSMachineProviderSpec", "AWSClusterRoleIdentity"];
+      for (const kind of all) assert.match(kinds, new RegExp(`\\n${kind} `));
+      const fields = (kind: string, ...more: string[]) =>
+        capstan(0, ["explain", kind, "--recursive", ...more]).stdout;
+      assert.match(
+        fields("AWSClusterProviderSpec"),
+        /\n {2}securityGroups\t<Object>\n {4}controlPlane\t<string or Object>\n/,
+      );
+      assert.match(
+        fields("AWSMachineProviderSpec"),
+        /\n {2}rootVolume\t<Object>\n {4}gib\t<integer>/,
+      );
+      const older = ["--api-version", "awsprovider.k8s.io/v1alpha1"];
+      assert.match(
+        fields("AWSClusterProviderSpec", ...older),
+        /\n {2}networkSpec\t<Object>\n {4}vpc\t<Object>\n {6}id\t<string>/,
+      );
+      const { stdout } = capstan(0, ["explain", "AWSClusterProviderSpec.subnetFilters"]);
+      assert.match(
+        stdout,
+        /FIELD: subnetFilters <\[\]Object>[^]*all that they find in the VPC are used/,
+      );
     });
   });
 

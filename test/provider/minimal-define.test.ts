@@ -215,7 +215,7 @@ describe("defineProvider", () => {
       lookupInputs: { machine: ["sise"], cluster: ["name"], host: ["size"] },
     };
     const problems = [
-      "lookupInputs.host is unknown, known: machine, cluster",
+      "lookupInputs.host is unknown, known: machine, cluster, clusterOnly",
       "resolve must be a function",
       "lookupInputs.machine: there is no sise, did you mean size?",
       "lookupInputs.cluster: name is none of ",
@@ -444,6 +444,20 @@ describe("defineProvider", () => {
       name: "an older version that is the storage version",
       given: { olderVersions: [{ apiVersion: "toy.example.dev/v1" }] },
       want: /olderVersions\[0\]\.apiVersion must be another version/,
+    },
+    {
+      name: "a former name that is another version",
+      given: {
+        olderVersions: [
+          { apiVersion: "toy.example.dev/v1beta1", formerly: ["toy.example.dev/v1alpha1"] },
+        ],
+      },
+      want: /olderVersions\[0\]\.formerly must be a list of apiVersions of other API groups/,
+    },
+    {
+      name: "a former name without a version",
+      given: { olderVersions: [{ apiVersion: "toy.example.dev/v1beta1", formerly: ["toy"] }] },
+      want: /olderVersions\[0\]\.formerly must be/,
     },
     {
       name: "an older version without schema and conversion",

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import type { ProviderSpecs } from "../../api/provider-specs.js";
-import { scaffoldCluster } from "../../api/scaffold.js";
+import { fieldsToFillIn, scaffoldCluster } from "../../api/scaffold.js";
 import { nearest } from "../../api/validate.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
@@ -31,15 +31,18 @@ export function initCommand(folder: string, options: InitOptions, context: Comma
       cluster: `default/${name}`,
       provider: provider.name,
       files: paths,
+      fillIn: fieldsToFillIn(provider),
     });
     return exitCodes.done;
   }
+  const needed = fieldsToFillIn(provider);
+  const first = needed.length === 0 ? "" : `write ${needed.join(", ")} into ${paths[0]}, then `;
   context.terminal.write(
     [
       `Cluster default/${name} for provider ${provider.name}:`,
       ...paths.map((path) => `  ${path}`),
       "",
-      context.suggest(`Next: capstan plan -f ${folder}, then capstan up -f ${folder}`),
+      context.suggest(`Next: ${first}capstan plan -f ${folder}, then capstan up -f ${folder}`),
       "",
     ].join("\n"),
   );

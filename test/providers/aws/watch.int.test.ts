@@ -4,7 +4,8 @@ import { join } from "node:path";
 import type { Command } from "../../scenario/command.js";
 import { Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
-import { plannedCounts, WatchedAccount } from "./watched-account.js";
+import { askAwsCli } from "../../support/aws-cli.js";
+import { type KindCounts, plannedCounts, WatchedAccount } from "./watched-account.js";
 
 const stack = "default.aws-demo";
 const Filters = [{ Name: "tag:capstan:cluster", Values: ["default/aws-demo"] }];
@@ -17,14 +18,17 @@ interface Harm {
   readonly isHealed: () => Promise<boolean>;
 }
 
-describe("a cluster on AWS that a program makes and the watch loop keeps", function () {
-  this.timeout(300_000);
+describe("a cluster on AWS that a program makes, the watch loop keeps and a destroy takes away", function () {
+  this.timeout(400_000);
   let account: WatchedAccount;
   let sandbox: Sandbox;
   let watcher: Command;
 
+  let found: KindCounts;
+
   before(async () => {
     account = await WatchedAccount.start();
+    found = account.rows();
     sandbox = await Sandbox.make({ example: "aws" }, { env: account.env });
     const { port } = account.api;
     edit(
@@ -53,6 +57,39 @@ describe("a cluster on AWS that a program makes and the watch loop keeps", funct
     await sandbox.up(0, "--certificates", account.api.certificates);
     assert.deepEqual(account.madeAfter(before), plannedCounts(steps, "create"));
     assert.deepEqual(account.removedAfter(before), {});
+  };
+
+  /** Every id that capstan tells of the cluster: of hosts, of what they share and of what lives with them. */
+  const toldIds = async () => {
+    const { stdout } = await sandbox.capstan(0, "describe", stack, "--json");
+    const ids = [...stdout.matchAll(/"id":\s*"([^"]+)"/g)].map(([, id = ""]) => id);
+    return [...new Set(ids)].sort();
+  };
+
+  /** The command line of AWS sees the same resources: those of EC2 by their tags, load balancer and group by name. */
+  const isSeenByOthers = async () => {
+    const aws = (...args: readonly string[]) => askAwsCli(sandbox.folder, account.env, ...args);
+    const { Tags } = (await aws(
+      "ec2",
+      "describe-tags",
+      "--filters",
+      "Name=key,Values=capstan:token",
+    )) as { Tags: { ResourceId: string }[] };
+    const { LoadBalancers } = (await aws("elbv2", "describe-load-balancers")) as {
+      LoadBalancers: { LoadBalancerArn: string }[];
+    };
+    const { TargetGroups } = (await aws("elbv2", "describe-target-groups")) as {
+      TargetGroups: { TargetGroupArn: string }[];
+    };
+    const seen = [
+      ...Tags.map(({ ResourceId }) => ResourceId),
+      ...LoadBalancers.map(({ LoadBalancerArn }) => LoadBalancerArn),
+      ...TargetGroups.map(({ TargetGroupArn }) => TargetGroupArn),
+    ];
+    // A listener and a target have no list of their own without those.
+    const told = (await toldIds()).filter((id) => !/:listener\/|\|/.test(id));
+    assert.ok(told.length > 30, told.join());
+    assert.deepEqual(seen.sort(), told);
   };
 
   /** A plain pulumi up changes what the plan says, and both see no change then. */
@@ -200,9 +237,21 @@ describe("a cluster on AWS that a program makes and the watch loop keeps", funct
     assert.match((await sandbox.capstan(0, "drift", stack)).stdout, /No drift/);
   };
 
-  it("is made and changed as planned, and healed of what a person does to it", async () => {
+  /** Workers, members and all that they share go; what was there before is there. */
+  const leavesNothing = async () => {
+    assert.equal((await worker()).length, 2);
+    // What a person has added to a group goes with it.
+    await sandbox.capstan(0, "destroy", "--yes", stack);
+    // Terminated instances are shown for a while.
+    account.server.aws.advance(2 * 3_600_000);
+    assert.deepEqual(account.rows(), found);
+  };
+
+  it("is made and changed as planned, healed of what a person does to it, and leaves nothing", async () => {
     await isMade();
+    await isSeenByOthers();
     await isChangedByPulumi();
     await isHealed();
+    await leavesNothing();
   });
 });
