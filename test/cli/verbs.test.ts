@@ -265,7 +265,7 @@ describe("verbs that need no engine", function () {
       const { stdout } = capstan(0, ["explain", "AWSClusterProviderSpec.subnetFilters"]);
       assert.match(
         stdout,
-        /FIELD: subnetFilters <\[\]Object>[^]*all that they find in the VPC are used/,
+        /FIELD: subnetFilters <\[\]Object>[^]*all that they find in the VPC are\s+used/,
       );
     });
   });

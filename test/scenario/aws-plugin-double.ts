@@ -78,6 +78,8 @@ export class AwsPluginDouble {
   readonly calls: PluginCall[] = [];
   /** Told of each call as it is carried out. */
   onCall: (call: PluginCall) => void = () => {};
+  /** Who makes resources of a type where something else is to see them, by type: answers the id. */
+  readonly makers = new Map<string, (inputs: JsonObject) => Promise<string>>();
   /** How long a creation of a type takes. */
   readonly slowMs = new Map<string, number>();
   private minted = 0;
@@ -159,7 +161,7 @@ export class AwsPluginDouble {
       return response;
     }
     await new Promise((resolve) => setTimeout(resolve, this.slowMs.get(type) ?? 0));
-    const id = this.idOf(type, inputs);
+    const id = (await this.makers.get(type)?.(inputs)) ?? this.idOf(type, inputs);
     this.kept.set(id, { id, type, name, inputs });
     this.note("create", { type, name }, id);
     response.setId(id);

@@ -6,8 +6,70 @@ import { AwsPluginDouble } from "../scenario/aws-plugin-double.js";
 import { Command, type Outcome } from "../scenario/command.js";
 import { repository, Sandbox } from "../scenario/sandbox.js";
 import { UserProjectFolder } from "../scenario/user-project.js";
+import { WatchedAccount } from "../providers/aws/watched-account.js";
+import { clusterNetwork } from "../support/manifests.js";
 
 const stack = "shared";
+
+/** A Cluster on AWS in a network that a program tells: no machines, which a plain `pulumi up` does not make. */
+function clusterIn(vpcId: string, subnets: string): object {
+  return {
+    apiVersion: "cluster.k8s.io/v1alpha1",
+    kind: "Cluster",
+    metadata: { name: "demo" },
+    spec: {
+      clusterNetwork: clusterNetwork(),
+      providerSpec: {
+        value: {
+          apiVersion: "awsprovider.k8s.io/v1alpha2",
+          kind: "AWSClusterProviderSpec",
+          region: "eu-north-1",
+          vpc: { id: vpcId },
+          subnets,
+        },
+      },
+    },
+  };
+}
+
+/** What the foundation makes of a network is there on the simulated AWS, where clusters look for it. */
+function makeNetworksIn({ ec2 }: WatchedAccount, aws: AwsPluginDouble): void {
+  aws.makers.set("aws:ec2/vpc:Vpc", async ({ cidrBlock }) => {
+    const { Vpc } = await ec2.createVpc({ CidrBlock: String(cidrBlock) });
+    return Vpc?.VpcId ?? "";
+  });
+  aws.makers.set("aws:ec2/subnet:Subnet", async ({ vpcId, cidrBlock, availabilityZone }) => {
+    const { Subnet } = await ec2.createSubnet({
+      VpcId: String(vpcId),
+      CidrBlock: String(cidrBlock),
+      AvailabilityZone: String(availabilityZone),
+    });
+    return Subnet?.SubnetId ?? "";
+  });
+  aws.makers.set("aws:ec2/internetGateway:InternetGateway", async ({ vpcId }) => {
+    const { InternetGateway } = await ec2.createInternetGateway({});
+    const InternetGatewayId = InternetGateway?.InternetGatewayId ?? "";
+    await ec2.attachInternetGateway({ InternetGatewayId, VpcId: String(vpcId) });
+    return InternetGatewayId;
+  });
+}
+
+/** The cluster's groups and its load balancer are in the VPC and the public subnets of the foundation. */
+async function isInNetworkOf(aws: AwsPluginDouble, account: WatchedAccount): Promise<void> {
+  const [vpc] = aws.ofType("aws:ec2/vpc:Vpc");
+  const { SecurityGroups = [] } = await account.ec2.describeSecurityGroups({
+    Filters: [{ Name: "tag:capstan:cluster", Values: ["default/demo"] }],
+  });
+  assert.deepEqual(
+    SecurityGroups.map(({ VpcId }) => VpcId),
+    [vpc?.id, vpc?.id, vpc?.id, vpc?.id],
+  );
+  const { LoadBalancers = [] } = await account.elb.describeLoadBalancers({});
+  const used = LoadBalancers.flatMap(({ AvailabilityZones = [] }) => AvailabilityZones);
+  const made = aws.ofType("aws:ec2/subnet:Subnet").filter(({ name }) => name.includes("public"));
+  assert.ok(made.length > 0);
+  assert.deepEqual(used.map(({ SubnetId }) => SubnetId).sort(), made.map(({ id }) => id).sort());
+}
 
 interface ExportedResource {
   readonly type: string;
@@ -19,12 +81,13 @@ describe("the foundation on AWS, by Pulumi's engine", function () {
   let sandbox: Sandbox;
   let aws: AwsPluginDouble;
   let folder: string;
+  let account: WatchedAccount;
 
   beforeEach(async () => {
     aws = await AwsPluginDouble.start();
-    sandbox = await Sandbox.make({
-      machines: { "cp-0": { controlPlane: true, tags: { vpc: `\${vpcId}` } } },
-    });
+    account = await WatchedAccount.start();
+    makeNetworksIn(account, aws);
+    sandbox = await Sandbox.make({ objects: [clusterIn(`\${vpcId}`, `\${subnets}`)] });
     folder = join(sandbox.folder, "foundation");
     // As its users do: a copy of the folder, with what npm ci brings.
     cpSync(join(repository, "stacks", "aws-foundation"), folder, {
@@ -36,6 +99,7 @@ describe("the foundation on AWS, by Pulumi's engine", function () {
 
   afterEach(async () => {
     aws.close();
+    await account.stop();
     await sandbox.close();
   });
 
@@ -60,7 +124,7 @@ describe("the foundation on AWS, by Pulumi's engine", function () {
 
   const init = async (project: () => Promise<UserProjectFolder>): Promise<UserProjectFolder> => {
     const made = await project();
-    made.more = aws.env;
+    made.more = { ...account.env, ...aws.env };
     await pulumi(0, "stack", "init", stack);
     await pulumi(0, "config", "set", "aws:region", "eu-north-1", "--stack", stack);
     return made;
@@ -89,12 +153,12 @@ describe("the foundation on AWS, by Pulumi's engine", function () {
 
     project.programOf([
       `const shared = new pulumi.StackReference("organization/aws-foundation/${stack}");`,
-      `const demo = await cluster({ manifests: ${JSON.stringify(sandbox.manifests)}, values: { vpcId: shared.requireOutput("vpcId") } });`,
+      'const values = { vpcId: shared.requireOutput("vpcId"), subnets: shared.requireOutput("subnets") };',
+      `const demo = await cluster({ manifests: ${JSON.stringify(sandbox.manifests)}, values });`,
       "export const { revision } = demo;",
     ]);
     await project.up();
-    const [vpc] = aws.ofType("aws:ec2/vpc:Vpc");
-    assert.deepEqual(sandbox.hostOf("cp-0").spec["tags"], { vpc: vpc?.id });
+    await isInNetworkOf(aws, account);
 
     const before = aws.kept.size;
     const refused = await pulumi(1, "destroy", "--yes", "--skip-preview", "--stack", stack);

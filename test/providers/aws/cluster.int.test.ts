@@ -1,37 +1,52 @@
 import assert from "node:assert/strict";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { Moto } from "../../provider/ec2/moto.js";
 import { Sandbox } from "../../scenario/sandbox.js";
 import { elbOf } from "./aws-moto.js";
+import { StandInApi } from "./stand-in-api.js";
 
 const stack = "default.aws-demo";
 
-// Its workers join at an API server, and moto's hosts run none: their part is that of test/nodes.
+// Its workers join at an API server, and moto's hosts run none: another one stands for it.
 describe("the example of AWS under the real engine, as moto has it", function () {
   this.timeout(400_000);
   let moto: Moto;
   let elb: ElasticLoadBalancingV2;
   let sandbox: Sandbox;
+  let api: StandInApi;
+  let folder: string;
 
   before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "capstan-moto-api-"));
+    api = await StandInApi.start(folder);
     moto = await Moto.start();
     elb = elbOf(moto);
     const { images } = await moto.account();
     sandbox = await Sandbox.make({ example: "aws" }, { env: moto.env });
-    rmSync(join(sandbox.manifests, "workers.yaml"));
     // moto has none of Canonical's images.
-    edit("instanceType: t3.medium", `instanceType: t3.medium\n      image: { id: ${images[0]} }`);
+    for (const [name, type, indent] of [
+      ["control-plane", "t3.medium", 6],
+      ["workers", "t3.large", 10],
+    ] as const) {
+      const image = `\n${" ".repeat(indent)}image: { id: ${images[0]} }`;
+      edit(`instanceType: ${type}`, `instanceType: ${type}${image}`, name);
+    }
+    const endpoint = `      apiServer: { endpoint: { host: 127.0.0.1, port: ${api.port} } }`;
+    edit("      tags:", `${endpoint}\n      tags:`, "cluster");
   });
   after(async () => {
     await sandbox.close();
     elb.destroy();
     await moto.stop();
+    await api.stop();
+    rmSync(folder, { recursive: true });
   });
 
-  const edit = (from: string, to: string) => {
-    const file = join(sandbox.manifests, "control-plane.yaml");
+  const edit = (from: string, to: string, name = "control-plane") => {
+    const file = join(sandbox.manifests, `${name}.yaml`);
     const text = readFileSync(file, "utf8");
     assert.ok(text.includes(from), from);
     writeFileSync(file, text.replace(from, to));
@@ -85,7 +100,7 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     const planned = await sandbox.plan(2);
     const [, count] = /Plan: (\d+) to create/.exec(planned.stdout) ?? [];
     assert.deepEqual(await marked(), [], "a plan makes nothing");
-    await sandbox.up();
+    await sandbox.up(0, "--certificates", api.certificates);
     const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
     const { targets } = await healthOf();
     // The load balancer, its group, its listener and the member's place in it are no resources of EC2.
@@ -94,10 +109,18 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     await noChanges();
   };
 
+  /** The only member of the control plane, beside two workers. */
+  const member = async () => {
+    const alive = await moto.alive();
+    const [host, ...others] = alive.filter(({ InstanceType }) => InstanceType === "t3.medium");
+    assert.ok(host !== undefined && others.length === 0);
+    assert.equal(alive.length, 3);
+    return host;
+  };
+
   /** Launches an instance in a private subnet, with IMDSv2, its volume and its groups. */
   const isPlacedAsAsked = async () => {
-    const [host, ...others] = await moto.alive();
-    assert.ok(host !== undefined && others.length === 0);
+    const host = await member();
     const { Subnets: [subnet] = [] } = await moto.ec2.describeSubnets({
       SubnetIds: [host.SubnetId ?? ""],
     });
@@ -140,13 +163,13 @@ describe("the example of AWS under the real engine, as moto has it", function ()
 
   /** Changes in place what can be: tags, the metadata service, the size of a volume. */
   const changesInPlace = async () => {
-    const [before] = await moto.alive();
+    const before = await member();
     edit("gib: 10", "gib: 20");
     edit("      rootVolume:", "      metadata: { hopLimit: 2 }\n      rootVolume:");
     await sandbox.up();
-    const [host] = await moto.alive();
-    assert.equal(host?.InstanceId, before?.InstanceId);
-    assert.equal(host?.MetadataOptions?.HttpPutResponseHopLimit, 2);
+    const host = await member();
+    assert.equal(host.InstanceId, before.InstanceId);
+    assert.equal(host.MetadataOptions?.HttpPutResponseHopLimit, 2);
     const { Volumes = [] } = await moto.ec2.describeVolumes({
       Filters: [{ Name: "attachment.device", Values: ["/dev/sdf"] }],
     });

@@ -109,40 +109,56 @@ const guards: Readonly<Record<string, Guard>> = {
       : undefined,
 };
 
-let places = 0;
+let ports = 20_000;
 
-/** Another place for each call, of which a VPC, a group and a load balancer have enough. */
-function nextPlace(): number {
-  places += 1;
-  return places;
+/** One that nobody has taken. */
+function nextPort(): number {
+  ports += 1;
+  return ports;
 }
 
-/** What AWS has once by its nature, and how each create is led past it: to another place. */
-const elsewhere: Partial<Readonly<Record<AwsKind, Guard>>> = {
-  AwsSubnet: ({ action, input }) =>
-    action.endsWith(":CreateSubnet")
-      ? { ...input, CidrBlock: `10.0.${(nextPlace() % 50) + 200}.0/24` }
-      : undefined,
-  AwsSecurityGroupRule: ({ action, input }) => {
-    if (!action.endsWith(":AuthorizeSecurityGroupIngress")) return undefined;
-    const port = 20_000 + nextPlace();
-    const [permission] = input["IpPermissions"] as readonly object[];
-    const other = { ...permission, IpProtocol: "tcp", FromPort: port, ToPort: port };
-    return { ...input, IpPermissions: [other] };
-  },
-  // Its create also looks whether one with its token is there: the tags of something else tell it that none is.
-  AwsListener: ({ action, input }) => {
-    if (action.endsWith(":CreateListener")) return { ...input, Port: 20_000 + nextPlace() };
-    const arns = action.endsWith(":DescribeTags") ? (input["ResourceArns"] as string[]) : [];
-    const others = arns.map((arn) => arn.replace(/:listener\/(.*)\/[^/]+$/, ":loadbalancer/$1"));
-    return arns.length === 0 ? undefined : { ...input, ResourceArns: [...new Set(others)] };
-  },
-  AwsTarget: ({ action, input }) => {
-    if (!action.endsWith(":RegisterTargets")) return undefined;
-    const [target] = input["Targets"] as readonly object[];
-    return { ...input, Targets: [{ ...target, Port: 20_000 + nextPlace() }] };
-  },
-};
+/** Leads a create astray that is made for the second time. */
+function astray(
+  create: string,
+  change: (input: TappedCall["input"]) => TappedCall["input"],
+): Guard {
+  const seen = new Set<string>();
+  return ({ action, input }) => {
+    if (!action.endsWith(create)) return undefined;
+    const asked = JSON.stringify(input);
+    if (seen.has(asked)) return change(input);
+    seen.add(asked);
+    return undefined;
+  };
+}
+
+/** What AWS has once by its nature, and how a second create is led past it: to another place. */
+function guardsElsewhere(): Partial<Readonly<Record<AwsKind, Guard>>> {
+  const ofListener = astray(":CreateListener", (input) => ({ ...input, Port: nextPort() }));
+  return {
+    AwsSubnet: astray(":CreateSubnet", (input) => ({
+      ...input,
+      CidrBlock: `10.0.${200 + (nextPort() % 50)}.0/24`,
+    })),
+    AwsSecurityGroupRule: astray(":AuthorizeSecurityGroupIngress", (input) => {
+      const [permission] = input["IpPermissions"] as readonly object[];
+      const port = nextPort();
+      const other = { ...permission, IpProtocol: "tcp", FromPort: port, ToPort: port };
+      return { ...input, IpPermissions: [other] };
+    }),
+    // Its create looks for one with its token first: the tags of the load balancer tell it that there is none.
+    AwsListener: (call) => {
+      if (!call.action.endsWith(":DescribeTags")) return ofListener(call);
+      const arns = call.input["ResourceArns"] as readonly string[];
+      const others = arns.map((arn) => arn.replace(/:listener\/(.*)\/[^/]+$/, ":loadbalancer/$1"));
+      return { ...call.input, ResourceArns: [...new Set(others)] };
+    },
+    AwsTarget: astray(":RegisterTargets", (input) => {
+      const [target] = input["Targets"] as readonly object[];
+      return { ...input, Targets: [{ ...target, Port: nextPort() }] };
+    }),
+  };
+}
 
 /** Each kind is created twice in a row, as by two engines that know nothing of one another: kinds that two are made of. */
 async function madeTwice(guard?: Guard) {
@@ -201,6 +217,7 @@ describe("seeded defects of the provider of AWS", function () {
 
   it("each kind that AWS has once in a place is made twice where that is another place", async () => {
     const natural = kindsBy("key").filter((kind) => !createProtocols[kind].key?.startsWith("name"));
+    const elsewhere = guardsElsewhere();
     assert.deepEqual(Object.keys(elsewhere).sort(), natural);
     // Each leads astray the calls of its own kind alone, so that one life shows all of them.
     const anyOf: Guard = (call) => {
