@@ -56,7 +56,7 @@ interface LedgerEntry {
   readonly outcome?: { readonly isLost: boolean; readonly changes: readonly string[] };
 }
 
-// Its workers join at an API server, and simulated hosts run none: their part is that of test/nodes.
+// Its workers join at an API server, and simulated hosts run none: watch.int.test.ts has one that stands for it.
 describe("the example of AWS under the real engine, on a stricter cloud than moto", function () {
   this.timeout(400_000);
   let servers: Servers;
