@@ -289,4 +289,16 @@ describe("providers from outside", () => {
         "cannot use provider ./two.mjs: API group one.example.dev is already that of ./one.mjs",
     });
   });
+
+  it("refuses one that claims the API group of another as a former name of its own", () => {
+    project("./one.mjs", "./two.mjs");
+    write("one.mjs", moduleText("one"));
+    const older = `{ ...provider, apiVersion: "two.example.dev/v0", formerly: ["one.example.dev/v1"] }`;
+    const two = `{ ...provider, name: "two", apiVersion: "two.example.dev/v1", olderVersions: [${older}] }`;
+    write("two.mjs", moduleText("one", `export default ${two};`));
+    assert.throws(() => namesIn(), {
+      message:
+        "cannot use provider ./two.mjs: API group one.example.dev is already that of ./one.mjs",
+    });
+  });
 });

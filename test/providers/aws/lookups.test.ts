@@ -1,7 +1,10 @@
 import assert from "node:assert/strict";
 import { isCapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
+import { type AskedQuestion, questionsOf } from "../../../src/compile/lookups.js";
+import { readDesired } from "../../../src/manifest/desired.js";
 import type { PlannedStep } from "../../../src/provider/port.js";
+import { clusterNetwork, type Manifest, textOf } from "../../support/manifests.js";
 import { stubbed, type StubAnswers, stubContext as ctx } from "./stub-clients.js";
 
 const account = { getCallerIdentity: () => ({ Account: "123" }) };
@@ -191,10 +194,45 @@ describe("what AWS is asked for a Cluster", () => {
 
   it("of its machines nothing anew when its subnets change", () => {
     const { provider } = stubbed({});
-    assert.ok(!provider.lookupInputs?.cluster?.includes("subnets"));
-    assert.ok(provider.lookupInputs?.clusterOnly?.includes("subnets"));
+    const questionsWith = (id: string) => {
+      const { clusters, diagnostics } = readDesired(
+        [{ file: "a.yaml", text: textOf(manifestsWith(id)) }],
+        [provider],
+      );
+      assert.deepEqual(diagnostics, []);
+      return questionsOf(provider, clusters[0]!);
+    };
+    const keysOf = (asked: readonly AskedQuestion[], kind: string) =>
+      asked.filter(({ question }) => question.kind === kind).map(({ key }) => key);
+    const [before, after] = [questionsWith("subnet-1"), questionsWith("subnet-2")];
+    assert.equal(keysOf(before, "machine").length, 1);
+    assert.deepEqual(keysOf(after, "machine"), keysOf(before, "machine"));
+    assert.notDeepEqual(keysOf(after, "cluster"), keysOf(before, "cluster"));
   });
 });
+
+/** A Cluster with one subnet, and a Machine. */
+function manifestsWith(subnetId: string): Manifest[] {
+  const apiVersion = "awsprovider.k8s.io/v1alpha2";
+  const region = "eu-north-1";
+  const subnets = [{ id: subnetId, zone: "eu-north-1a" }];
+  const cluster = { apiVersion, kind: "AWSClusterProviderSpec", region, subnets };
+  const machine = { apiVersion, kind: "AWSMachineProviderSpec" };
+  return [
+    {
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "Cluster",
+      metadata: { name: "demo" },
+      spec: { clusterNetwork: clusterNetwork(), providerSpec: { value: cluster } },
+    },
+    {
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "Machine",
+      metadata: { name: "web", labels: { "cluster.k8s.io/cluster-name": "demo" } },
+      spec: { versions: { kubelet: "1.34.2" }, providerSpec: { value: machine } },
+    },
+  ];
+}
 
 describe("what AWS tells before the first change", () => {
   const create = (kind: string, wanted: JsonObject = {}): PlannedStep => ({
