@@ -36,7 +36,8 @@ export function initCommand(folder: string, options: InitOptions, context: Comma
     return exitCodes.done;
   }
   const needed = fieldsToFillIn(provider);
-  const first = needed.length === 0 ? "" : `write ${needed.join(", ")} into ${paths[0] ?? folder}, then `;
+  const first =
+    needed.length === 0 ? "" : `write ${needed.join(", ")} into ${paths[0] ?? folder}, then `;
   context.terminal.write(
     [
       `Cluster default/${name} for provider ${provider.name}:`,
