@@ -5,14 +5,9 @@ import { knownKubernetes } from "../../src/api/versions.js";
 import { defineProvider } from "../../src/provider/define.js";
 import type { KindDefinition, MachineCalls } from "../../src/provider/definition.js";
 import type { OlderVersionDefinition } from "../../src/provider/older-versions.js";
-import type {
-  CallContext,
-  InfrastructureProvider,
-  Observed,
-  UserDataTerms,
-} from "../../src/provider/port.js";
+import type { InfrastructureProvider, Observed, UserDataTerms } from "../../src/provider/port.js";
 import { CloudAccount, type Environment } from "./calls/account.js";
-import { asker } from "./calls/ask.js";
+import { asker, type AskerTerms } from "./calls/ask.js";
 import { type AwsClients, awsClients } from "./calls/clients.js";
 import type { AwsAccess } from "./calls/credentials.js";
 import type { AskAws } from "./calls/elb-kind.js";
@@ -23,6 +18,7 @@ import { leftoverCalls } from "./calls/leftovers.js";
 import { listenerCalls } from "./calls/listener.js";
 import { loadBalancerCalls } from "./calls/load-balancer.js";
 import { elasticIpCalls, natGatewayCalls } from "./calls/nat.js";
+import { type PacedService, RequestPaces } from "./calls/request-pace.js";
 import { routeTableCalls } from "./calls/route-table.js";
 import { securityGroupCalls, securityGroupRuleCalls } from "./calls/security-group.js";
 import { subnetCalls } from "./calls/subnet.js";
@@ -94,20 +90,24 @@ const olderVersions: readonly OlderVersionDefinition[] = [
 
 /**
  * Clusters on EC2 and Elastic Load Balancing, in the account and region that the credentials lead to. `open` makes clients for
- * those that Clusters name.
+ * those that Clusters name; `paces` are shared with them, since several credentials may lead to one account.
  */
 export function awsProvider(
   clients: AwsClients,
   env: Environment = {},
   open: (access: AwsAccess) => AwsClients = awsClients,
+  paces = new RequestPaces(),
 ): InfrastructureProvider {
   const account = new CloudAccount(clients, env);
-  const renew = (signal: CallContext["signal"]) => account.renew(signal);
-  const ec2 = asker("ec2", () => clients.ec2(), renew);
-  const elb = asker("elasticloadbalancing", () => clients.elb(), renew);
+  const termsOf = (service: PacedService): AskerTerms => ({
+    renew: (ctx) => account.renew(ctx),
+    pace: async (ctx, call) => paces.of(service, call, await account.identity(ctx)),
+  });
+  const ec2 = asker("ec2", () => clients.ec2(), termsOf("ec2"));
+  const elb = asker("elasticloadbalancing", () => clients.elb(), termsOf("elasticloadbalancing"));
   const aws = { ec2, elb };
   const calls = callsOf(aws);
-  const bound = new BoundProviders((access) => awsProvider(open(access), env, open));
+  const bound = new BoundProviders((access) => awsProvider(open(access), env, open, paces));
   return defineProvider({
     name: "aws",
     apiVersion: awsApiVersion,
@@ -129,7 +129,6 @@ export function awsProvider(
     },
     olderVersions,
     timing: { listingLagMs: 5_000, longestCallMs: 60_000, usableWithinMs: 180_000 },
-    calls: { perSecond: 20, burst: 50 },
     failureDomains: { field: "zone", of: (spec) => zonesOf(asCluster(spec)) },
     kinds: sharedKinds(calls),
     keyInputs: keyInputs[hostKind] ?? [],
@@ -144,15 +143,15 @@ export function awsProvider(
       hostInputs(machine, withFound(asCluster(spec), lookedUp)),
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
-    userData: termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
-    identity: ({ signal }) => account.identity(signal),
+    userData: userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
+    identity: (ctx) => account.identity(ctx),
     preflight: (ctx, steps) => findings(ec2, ctx, steps),
     ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,
     forCluster: (spec) => bound.of(asCluster(spec)),
     async resolve(ctx, question) {
-      const { region = "" } = await account.identity(ctx.signal);
+      const { region = "" } = await account.identity(ctx);
       return lookUp(ec2, ctx, question, region);
     },
     close: () => {
@@ -238,7 +237,7 @@ function endpointOf({ apiServer }: AwsCluster, shared: readonly Observed[]) {
 }
 
 /** Source: EC2 user guide, "Run commands when you launch an EC2 instance with user data input". */
-function termsOf(console: NonNullable<UserDataTerms["console"]>): UserDataTerms {
+function userDataTerms(console: NonNullable<UserDataTerms["console"]>): UserDataTerms {
   return {
     format: "cloud-config",
     limit: { bytes: 16_384, counts: "packed" },

@@ -7,7 +7,8 @@ import type { AwsClients } from "./clients.js";
 /** The environment decides where requests go: an endpoint of one's own is another cloud. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-type Signal = CallContext["signal"];
+/** Whoever asks which account it is. */
+type Asking = Pick<CallContext, "clock" | "signal">;
 
 /** The account and region that credentials lead to. */
 export class CloudAccount {
@@ -19,8 +20,8 @@ export class CloudAccount {
   ) {}
 
   /** Asked once: the same credentials stay those of one account. */
-  identity(signal: Signal): Promise<CloudIdentity> {
-    this.known ??= this.asked(signal).catch((error: unknown) => {
+  identity(ctx: Asking): Promise<CloudIdentity> {
+    this.known ??= this.asked(ctx).catch((error: unknown) => {
       this.known = undefined;
       throw error;
     });
@@ -31,22 +32,18 @@ export class CloudAccount {
    * Looks for credentials anew, since those that there were have expired. Throws WRONG_CLOUD where the new ones are of
    * another account: somebody has logged in elsewhere meanwhile.
    */
-  async renew(signal: Signal): Promise<void> {
+  async renew(ctx: Asking): Promise<void> {
     const before = await this.known;
     this.known = undefined;
     this.clients.renew?.();
     if (before === undefined) return;
-    refuseWrongCloud("what was begun", before, await this.identity(signal));
+    refuseWrongCloud("what was begun", before, await this.identity(ctx));
   }
 
-  private async asked(signal: Signal): Promise<CloudIdentity> {
+  private async asked({ clock, signal }: Asking): Promise<CloudIdentity> {
     const { clients, env } = this;
-    const ask = asker(
-      "sts",
-      () => clients.sts(),
-      async () => clients.renew?.(),
-    );
-    const ctx = { signal, assertEngineAlive: () => {} };
+    const ask = asker("sts", () => clients.sts(), { renew: async () => clients.renew?.() });
+    const ctx = { clock, signal, assertEngineAlive: () => {} };
     const region = await regionOf(clients);
     const { Account: account = "" } = await ask(ctx, "GetCallerIdentity", (sts, options) =>
       sts.getCallerIdentity({}, options),

@@ -31,8 +31,8 @@ interface ClientSettings {
 /**
  * Credentials, region and endpoint come from where all tools of AWS look for them, unless a Cluster names others. The SDK
  * is loaded with the first client: it takes a fifth of a second, and most commands do not need it. It does not call again
- * by itself: it cannot tell which creates may be repeated, and Capstan's own pace holds all calls back when one was
- * throttled.
+ * by itself: it cannot tell which creates may be repeated. What was throttled did nothing, and is asked for again by the
+ * asker, at a pace that all requests of the process to one account share.
  */
 export function awsClients(access?: AwsAccess): AwsClients {
   let made: Made = {};

@@ -151,10 +151,9 @@ export class SimulatedAws {
     const isMutating = action?.isMutating ?? false;
     const name = `${service.prefix}:${call.action}`;
     const sent = flatOf(call.parameters);
-    const isLimited = settings.throttle && service.prefix === "ec2";
     const place = `${account}/${call.region}`;
     const isAdmitted =
-      !isLimited ||
+      !settings.throttle ||
       this.throttle.admits({ place, action: name, isMutating }, settings.rates, this.clock.now());
     const met = isAdmitted
       ? this.faults.meet({ action: name, isMutating, accessKey: call.accessKey, parameters: sent })
@@ -174,7 +173,7 @@ export class SimulatedAws {
       }),
     );
     try {
-      if (!isAdmitted) throw new ApiError("RequestLimitExceeded", "Request limit exceeded.");
+      if (!isAdmitted) throw tooMany(service);
       if (owner === undefined) throw unknownKey(service);
       if ((owner.expiresAtMs ?? Infinity) <= this.clock.now()) throw expired(service);
       if (action === undefined) throw unknownAction(call.action, service);
@@ -289,6 +288,13 @@ function unknownKey({ prefix }: SimService): ApiError {
       : "UnrecognizedClientException",
     "The security token included in the request is invalid.",
   );
+}
+
+/** More calls than there are tokens for. */
+function tooMany({ prefix }: SimService): ApiError {
+  return prefix === "ec2"
+    ? new ApiError("RequestLimitExceeded", "Request limit exceeded.")
+    : new ApiError("Throttling", "Rate exceeded");
 }
 
 /** The session of a role is over. */

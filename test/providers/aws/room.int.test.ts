@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { EC2 } from "@aws-sdk/client-ec2";
+import { STS } from "@aws-sdk/client-sts";
 import type { AwsClients } from "../../../providers/aws/calls/clients.js";
 import { launchToken } from "../../../providers/aws/kinds/choices.js";
 import { awsProvider } from "../../../providers/aws/provider.js";
@@ -22,16 +23,20 @@ describe("hosts on AWS where there is no room, and hosts that go", function () {
   this.timeout(20_000);
   let server: SimServer;
   let ec2: EC2;
+  let sts: STS;
   let provider: InfrastructureProvider;
   let host: JsonObject;
 
   before(async () => {
     server = await SimServer.start(new SimulatedAws({ clock: systemClock }), { region });
     const credentials = { accessKeyId: "AKIDROOM", secretAccessKey: "x" };
-    ec2 = new EC2({ region, endpoint: server.endpoint, credentials, maxAttempts: 1 });
+    const place = { region, endpoint: server.endpoint, credentials, maxAttempts: 1 };
+    ec2 = new EC2(place);
+    sts = new STS(place);
   });
   after(async () => {
     ec2.destroy();
+    sts.destroy();
     await server.stop();
   });
   beforeEach(async () => {
@@ -41,7 +46,7 @@ describe("hosts on AWS where there is no room, and hosts that go", function () {
     const clients: AwsClients = {
       ec2: async () => ec2,
       elb: refused,
-      sts: refused,
+      sts: async () => sts,
       close: () => {},
     };
     provider = awsProvider(clients);

@@ -17,6 +17,12 @@ export interface StubRequest {
   readonly input: JsonObject;
 }
 
+/** Whoever asks is asked first where it is: that is no request of a test. */
+const account = {
+  config: { region: async () => "eu-north-1" },
+  getCallerIdentity: async () => ({ Account: "123456789012" }),
+};
+
 /** A provider whose clients answer so, and what they were asked. A call without an answer fails. */
 export function stubbed(answers: StubAnswers): {
   readonly provider: InfrastructureProvider;
@@ -39,7 +45,9 @@ export function stubbed(answers: StubAnswers): {
     },
   );
   const made = async () => client as never;
-  const clients: AwsClients = { ec2: made, elb: made, sts: made, close: () => {} };
+  const isAsked = answers["getCallerIdentity"] !== undefined;
+  const sts = async () => (isAsked ? client : account) as never;
+  const clients: AwsClients = { ec2: made, elb: made, sts, close: () => {} };
   return { provider: awsProvider(clients), asked };
 }
 

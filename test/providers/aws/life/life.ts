@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import type { EC2 } from "@aws-sdk/client-ec2";
 import { awsProvider } from "../../../../providers/aws/provider.js";
-import type { AwsClients } from "../../../../providers/aws/calls/clients.js";
+import { type AwsClients, awsClients } from "../../../../providers/aws/calls/clients.js";
+import type { RequestPaces } from "../../../../providers/aws/calls/request-pace.js";
 import { expectDefined } from "../../../../src/api/error.js";
 import type { Json, JsonObject } from "../../../../src/api/json.js";
 import { identityOf } from "../../../../src/compile/compile.js";
@@ -38,6 +39,8 @@ type Phase = (typeof phases)[number];
 export interface LifeCloud {
   readonly clients: AwsClients;
   readonly clock: Clock;
+  /** What is shared with others of the account; each life has its own without. */
+  readonly paces?: RequestPaces;
   /** Absent: none run in the cluster. */
   readonly controllers?: Controllers;
 }
@@ -93,7 +96,7 @@ export class AwsLife {
   ) {
     const { signal } = new AbortController();
     this.context = { clock: cloud.clock, signal, assertEngineAlive: () => undefined };
-    this.provider = awsProvider(cloud.clients);
+    this.provider = awsProvider(cloud.clients, {}, awsClients, cloud.paces);
   }
 
   /** Its steps in their order; those of a phase are known once the phase before it is over. */

@@ -220,6 +220,22 @@ describe("calls to the simulated AWS", () => {
     );
   });
 
+  it("Elastic Load Balancing has one limit for all that looks", async () => {
+    const account = new SimAccount({ throttle: true });
+    const look = (action: string) => account.code("elasticloadbalancing", action);
+    const codes = await Promise.all(
+      Array.from({ length: 41 }, (_, at) =>
+        look(at % 2 === 0 ? "DescribeLoadBalancers" : "DescribeTargetGroups"),
+      ),
+    );
+    assert.deepEqual(
+      codes.filter((code) => code !== ""),
+      ["Throttling"],
+    );
+    account.advance(100);
+    assert.equal(await look("DescribeTargetGroups"), "");
+  });
+
   describe("what goes wrong by order", () => {
     const outcome = async (effect: FaultEffect) => {
       const account = new SimAccount({ defaultVpc: false });
