@@ -4,6 +4,7 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
 import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
+import { addedRules, addedRulesField, revokeAdded } from "./added-rules.js";
 import { ifThere } from "./ask.js";
 import { removed } from "./blockers.js";
 import {
@@ -24,12 +25,20 @@ import { clusterTag, shownTags, tagsFor, whoOf } from "./marks.js";
 /** The group that controllers in the cluster open for load balancers: they take the only one of a host that bears this tag. */
 const openedByControllers = /^lb(-|$)/;
 
-function shownGroup({ GroupId, Description = "", VpcId, Tags }: SecurityGroup): Found {
+function shownGroup(
+  { GroupId, Description = "", VpcId, Tags }: SecurityGroup,
+  added?: readonly JsonObject[],
+): Found {
   return omitUndefined<Found>({
     id: must(GroupId, "GroupId"),
     who: whoOf(Tags),
     phase: "ready",
-    spec: present({ vpcId: VpcId, description: Description, tags: shownTags(Tags) }),
+    spec: present({
+      vpcId: VpcId,
+      description: Description,
+      [addedRulesField]: added && [...added],
+      tags: shownTags(Tags),
+    }),
     status: {},
   });
 }
@@ -42,7 +51,9 @@ function groupKind(ask: AskEc2): Ec2Kind {
         ec2.describeSecurityGroups({ ...query, MaxResults: 1_000 }, options),
       );
       const { SecurityGroups = [], NextToken } = answer;
-      return { resources: SecurityGroups.map(shownGroup), next: NextToken };
+      const added = await addedRules(ask, ctx, SecurityGroups);
+      const shown = SecurityGroups.map((one) => shownGroup(one, added.get(one.GroupId ?? "")));
+      return { resources: shown, next: NextToken };
     },
   };
 }
@@ -76,6 +87,7 @@ export function securityGroupCalls(aws: AskAws): MachineCalls {
       );
     },
     async update(ctx, current, spec) {
+      await revokeAdded(ask, ctx, current);
       await updateTags(ask, ctx, current, spec);
       return { ...current, spec };
     },
@@ -124,7 +136,7 @@ function ruleKind(ask: AskEc2): Ec2Kind {
   };
 }
 
-/** A group has the same rule once: whoever has made it is compared by the token. Rules that others add stay as they are. */
+/** A group has the same rule once: whoever has made it is compared by the token. Rules that others add are a matter of the group. */
 export function securityGroupRuleCalls(ask: AskEc2): MachineCalls {
   const kind = ruleKind(ask);
   return {

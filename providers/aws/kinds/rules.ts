@@ -60,6 +60,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
   AwsSecurityGroup: {
     vpcId: stays("a security group"),
     description: replace("a security group keeps its description"),
+    addedRules: inPlace,
     tags: inPlace,
   },
   AwsSecurityGroupRule: {

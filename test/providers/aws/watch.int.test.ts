@@ -10,6 +10,8 @@ import { type KindCounts, plannedCounts, WatchedAccount } from "./watched-accoun
 const stack = "default.aws-demo";
 const Filters = [{ Name: "tag:capstan:cluster", Values: ["default/aws-demo"] }];
 const anywhere = "0.0.0.0/0";
+/** Of a Service that a controller in the cluster opens. */
+const servicePort = 31_080;
 
 /** Something that a person does to a cluster, and how it is seen that it was mended. */
 interface Harm {
@@ -129,10 +131,22 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     return TargetHealthDescriptions.filter(({ TargetHealth }) => TargetHealth?.State === "healthy");
   };
 
-  /** Rules that let anybody in by SSH. */
-  const opened = async () => {
+  /** Rules that let something in at a port. */
+  const opened = async (port: number) => {
     const { SecurityGroupRules = [] } = await account.ec2.describeSecurityGroupRules({});
-    return SecurityGroupRules.filter(({ FromPort, IsEgress }) => FromPort === 22 && !IsEgress);
+    return SecurityGroupRules.filter(({ FromPort, IsEgress }) => FromPort === port && !IsEgress);
+  };
+
+  /** As the cloud controller manager does it for a Service: nobody has drifted by it. */
+  const isOpenedByController = async () => {
+    const { GroupId } = (await rules())[0] ?? {};
+    const Description = "kubernetes.io/rule/nlb/client=a12";
+    const permission = { IpProtocol: "tcp", FromPort: servicePort, ToPort: servicePort };
+    await account.ec2.authorizeSecurityGroupIngress({
+      GroupId,
+      IpPermissions: [{ ...permission, IpRanges: [{ CidrIp: anywhere, Description }] }],
+    });
+    assert.match((await sandbox.capstan(0, "drift", stack)).stdout, /No drift/);
   };
 
   const rules = async () =>
@@ -158,7 +172,7 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
         const { GroupId } = (await rules())[0] ?? {};
         await account.ec2.authorizeSecurityGroupIngress({ GroupId, IpPermissions });
       },
-      isHealed: async () => (await opened()).length === 1,
+      isHealed: async () => (await opened(22)).length === 0,
     },
     {
       does: "removes a rule of a group",
@@ -219,7 +233,8 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
   const isHealed = async () => {
     for (const { harm } of harms) await harm();
     const { stdout } = await sandbox.capstan(2, "drift", stack);
-    assert.match(stdout, /3 missing, 3 changed; 6 to be corrected/);
+    assert.match(stdout, /3 missing, 4 changed; 7 to be corrected/);
+    assert.match(stdout, /tcp 22 from 0\.0\.0\.0\/0/);
     watcher = sandbox.start("watch", "--period", "1", "-f", sandbox.manifests);
     for (const { does, harm: _, isHealed: healed } of harms) {
       const isMended = () => {
@@ -232,8 +247,7 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     watcher.signal("SIGINT");
     const { code } = await watcher.finished;
     assert.equal(code, 0, watcher.said);
-    // What a person adds may be a controller's: it stays, as nobody's of ours.
-    assert.equal((await opened()).length, 1);
+    assert.equal((await opened(servicePort)).length, 1, "what a controller needs stays");
     assert.match((await sandbox.capstan(0, "drift", stack)).stdout, /No drift/);
   };
 
@@ -251,6 +265,7 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     await isMade();
     await isSeenByOthers();
     await isChangedByPulumi();
+    await isOpenedByController();
     await isHealed();
     await leavesNothing();
   });
