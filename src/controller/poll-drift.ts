@@ -6,7 +6,7 @@ import { observedDigestOf, listedOf, type SharedListing } from "./shared-listing
 interface PollOptions {
   readonly listing: SharedListing;
   readonly clock: Clock;
-  /** Milliseconds between two looks, give or take a tenth. */
+  /** Milliseconds between two looks at least, give or take a tenth. */
   readonly periodMs: number;
   /** From 0 to below 1, as Math.random. */
   readonly random: () => number;
@@ -17,22 +17,30 @@ interface PollOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** So many times as long as a look has taken is waited before the next: the rest of what a cloud answers is for others. */
+const pauseFactor = 3;
+
 /**
  * Looks for drift: one listing of everything in each cloud, held against how each settled cluster looked when nothing
- * was left to do. Until the signal; never throws for what a cloud answers.
+ * was left to do. Between two looks the period passes, or three times what the last one has taken if that is more. Until the signal;
+ * never throws for what a cloud answers.
  */
 export async function pollDrift(options: PollOptions, signal: AbortSignal): Promise<void> {
   const { clock, periodMs, random } = options;
+  let lookMs = 0;
   while (!signal.aborted) {
     try {
-      await clock.sleep(periodMs * (0.9 + 0.2 * random()), signal);
+      const pauseMs = Math.max(periodMs, pauseFactor * lookMs);
+      await clock.sleep(pauseMs * (0.9 + 0.2 * random()), signal);
     } catch {
       return;
     }
     const onFailure = (error: unknown) => {
       if (!signal.aborted) options.onFailure(error);
     };
+    const begunMs = clock.now();
     await inspect({ ...options, onFailure });
+    lookMs = clock.now() - begunMs;
   }
 }
 

@@ -6,6 +6,7 @@ import { observedDigestOf, SharedListing } from "../../src/controller/shared-lis
 import type { InfrastructureProvider, Observed } from "../../src/provider/port.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { FakeClock } from "../support/fake-clock.js";
+import { SteppedTime } from "../support/stepped-time.js";
 
 const periodMs = 30_000;
 
@@ -86,5 +87,57 @@ describe("a patrol over a thousand clusters", () => {
       throw new Error("the cloud does not answer");
     });
     assert.deepEqual([told, failures], [[], 1]);
+  });
+});
+
+describe("a patrol over a cloud that answers slowly", () => {
+  /** When looks begin in an hour, if each takes so long. */
+  const begun = async (lookMs: number) => {
+    let nowMs = 0;
+    const time = new SteppedTime(
+      () => nowMs,
+      (ms) => {
+        nowMs += ms;
+      },
+    );
+    const { clock } = time;
+    const over = new AbortController();
+    const looks: number[] = [];
+    const provider = {
+      handlers: new Map(),
+      name: "cloud",
+      owned: async () => {
+        looks.push(nowMs);
+        await clock.sleep(lookMs);
+        return resourcesOf("default/one");
+      },
+    } as unknown as InfrastructureProvider;
+    const context = { clock, signal: over.signal, assertEngineAlive: () => undefined };
+    const walking = pollDrift(
+      {
+        listing: new SharedListing(provider, context, 0),
+        clock,
+        periodMs,
+        random: () => 0.5,
+        remembered: () => new Map([["default/one", settled("default/one")]]),
+        onChange: () => undefined,
+        onFailure: () => undefined,
+      },
+      over.signal,
+    );
+    await time.run(clock.sleep(3_600_000));
+    over.abort();
+    await time.run(walking);
+    return looks;
+  };
+  const gaps = (looks: readonly number[]) =>
+    new Set(looks.slice(1).map((atMs, before) => atMs - (looks[before] ?? 0)));
+
+  it("keeps the period where a look takes little of it", async () => {
+    assert.deepEqual(gaps(await begun(1_000)), new Set([periodMs + 1_000]));
+  });
+
+  it("asks for no more than a quarter of the time", async () => {
+    assert.deepEqual(gaps(await begun(45_000)), new Set([4 * 45_000]));
   });
 });
