@@ -1,18 +1,22 @@
 import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
 import { type AskEc2, filters } from "./calls/ec2-kind.js";
 import { alternativesOf } from "./kinds/choices.js";
+import { type AskQuotas, vcpuFindings } from "./vcpus.js";
 
 /**
- * What EC2 itself tells before the first change: how many elastic addresses are left, and which instance types a zone has. What
- * else is limited, vCPUs above all, only Service Quotas knows.
+ * What AWS tells before the first change: how many elastic addresses and vCPUs are left, and which instance types a zone has.
  */
 export async function findings(
-  ask: AskEc2,
+  { ec2: ask, quotas }: { readonly ec2: AskEc2; readonly quotas: AskQuotas },
   ctx: CallContext,
   steps: readonly PlannedStep[],
 ): Promise<PreflightFinding[]> {
   const made = steps.filter(({ does }) => does === "create");
-  return [...(await addressFindings(ask, ctx, made)), ...(await offeringFindings(ask, ctx, made))];
+  return [
+    ...(await addressFindings(ask, ctx, made)),
+    ...(await offeringFindings(ask, ctx, made)),
+    ...(await vcpuFindings({ ec2: ask, quotas }, ctx, steps)),
+  ];
 }
 
 async function addressFindings(

@@ -105,6 +105,7 @@ export function awsProvider(
   });
   const ec2 = asker("ec2", () => clients.ec2(), termsOf("ec2"));
   const elb = asker("elasticloadbalancing", () => clients.elb(), termsOf("elasticloadbalancing"));
+  const quotas = asker("servicequotas", () => clients.quotas(), termsOf("servicequotas"));
   const aws = { ec2, elb };
   const calls = callsOf(aws);
   const bound = new BoundProviders((access) => awsProvider(open(access), env, open, paces));
@@ -145,7 +146,7 @@ export function awsProvider(
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
     userData: userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
     identity: (ctx) => account.identity(ctx),
-    preflight: (ctx, steps) => findings(ec2, ctx, steps),
+    preflight: (ctx, steps) => findings({ ec2, quotas }, ctx, steps),
     ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,

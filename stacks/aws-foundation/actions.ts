@@ -3,7 +3,7 @@ type ResourceType = string;
 
 /** A call of an API and the right that it needs. */
 export interface ApiCall {
-  readonly service: "ec2" | "elasticloadbalancing" | "ecr";
+  readonly service: "ec2" | "elasticloadbalancing" | "ecr" | "servicequotas";
   readonly call: string;
   /** What it makes, with our marks in the call: it may make nothing without. */
   readonly makes?: readonly ResourceType[];
@@ -196,6 +196,7 @@ export const providerCalls: readonly ApiCall[] = [
     call: "RemoveTags",
     changes: ["listener/net", "loadbalancer/net", "targetgroup"],
   },
+  { service: "servicequotas", call: "GetServiceQuota" },
 ];
 
 /**

@@ -107,7 +107,8 @@ function statement(
   return [Condition === undefined ? bare : { ...bare, Condition }];
 }
 
-function isReading({ makes, changes, sweeps, uses }: ApiCall): boolean {
+/** Whether a call changes nothing, and asks for no one resource. Pure. */
+export function isReading({ makes, changes, sweeps, uses }: ApiCall): boolean {
   return [makes, changes, sweeps, uses].every((types) => types === undefined);
 }
 

@@ -1,7 +1,14 @@
 import * as aws from "@pulumi/aws";
 import { all, type Output, type Resource } from "@pulumi/pulumi";
 import { controlPlaneCalls, inClusterCalls, nodeCalls, providerCalls } from "./actions.ts";
-import { documentOf, markTag, type AccountPlace, type Statement, statementsFor } from "./policy.ts";
+import {
+  type AccountPlace,
+  documentOf,
+  isReading,
+  markTag,
+  type Statement,
+  statementsFor,
+} from "./policy.ts";
 import type { FoundationScope } from "./settings.ts";
 
 /** What instances of one kind may do. */
@@ -70,16 +77,21 @@ export function controllerRights(
   { name, controllers, parent }: FoundationScope,
   { place, instanceRoles: passed, bucketArn, keyArn }: ControllerNeeds,
 ): ControllerRights {
-  // AWS limits the length of one policy.
-  const services = [...new Set(providerCalls.map(({ service }) => service))];
-  const calling = services.map((service) => {
+  // AWS limits the length of one policy, and how many a role has: a service that is only read has none of its own.
+  const changed = [...new Set(providerCalls.flatMap((one) => (isReading(one) ? [] : one.service)))];
+  const read = providerCalls.filter(({ service }) => !changed.includes(service));
+  const calling = changed.map((service) => {
     const calls = providerCalls.filter((one) => one.service === service);
     const full = `${name}-${service}`;
     const policy = place.apply((at) => documentOf(statementsFor(calls, at, markTag)));
     return new aws.iam.Policy(full, { name: full, policy }, { parent });
   });
   const rest = all([place, all([...passed]), bucketArn, keyArn]).apply(([at, roles, bucket, key]) =>
-    documentOf([...passing(roles, at), ...keepingState(bucket, key)]),
+    documentOf([
+      ...statementsFor(read, at, markTag),
+      ...passing(roles, at),
+      ...keepingState(bucket, key),
+    ]),
   );
   const policies = [
     ...calling,

@@ -1,5 +1,6 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { ServiceQuotas } from "@aws-sdk/client-service-quotas";
 import type { STS } from "@aws-sdk/client-sts";
 import { type AwsAccess, type CredentialSource, credentialSource } from "./credentials.js";
 
@@ -8,6 +9,7 @@ export interface AwsClients {
   ec2(): Promise<EC2>;
   elb(): Promise<ElasticLoadBalancingV2>;
   sts(): Promise<STS>;
+  quotas(): Promise<ServiceQuotas>;
   /** The credentials have expired: whoever asks next gets clients that look for new ones. */
   renew?(): void;
   /** Ends their connections. */
@@ -19,6 +21,7 @@ interface Made {
   readonly ec2?: Promise<EC2>;
   readonly elb?: Promise<ElasticLoadBalancingV2>;
   readonly sts?: Promise<STS>;
+  readonly quotas?: Promise<ServiceQuotas>;
 }
 
 /** What every client is made with. */
@@ -44,6 +47,10 @@ export function awsClients(access?: AwsAccess): AwsClients {
       return new ElasticLoadBalancingV2(settings);
     },
     sts: async () => new (await import("@aws-sdk/client-sts")).STS(settings),
+    quotas: async () => {
+      const { ServiceQuotas } = await import("@aws-sdk/client-service-quotas");
+      return new ServiceQuotas(settings);
+    },
   };
   const end = () => {
     for (const client of Object.values(made)) {
@@ -59,6 +66,7 @@ export function awsClients(access?: AwsAccess): AwsClients {
     ec2: () => once("ec2"),
     elb: () => once("elb"),
     sts: () => once("sts"),
+    quotas: () => once("quotas"),
     renew: () => {
       made = {};
       settings = settingsFor(access);

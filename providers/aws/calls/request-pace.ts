@@ -110,7 +110,7 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<
 }
 
 /** Services whose requests are paced, by their prefixes in policies of IAM. */
-export type PacedService = "ec2" | "elasticloadbalancing";
+export type PacedService = "ec2" | "elasticloadbalancing" | "servicequotas";
 
 /** Requests that share a limit, by their names. */
 interface Lane {
@@ -136,6 +136,8 @@ export const lanes: Readonly<Record<PacedService, readonly Lane[]>> = {
     { name: "looking", calls: looks, most: { perSecond: 10, burst: 40 } },
     { name: "changing", calls: /^/, most: { perSecond: 3, burst: 20 } },
   ],
+  // AWS tells no figure: few are asked for.
+  servicequotas: [{ name: "looking", calls: /^/, most: { perSecond: 2, burst: 5 } }],
 };
 
 /**

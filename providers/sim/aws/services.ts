@@ -7,6 +7,7 @@ import { type Envelope, ec2Envelope, jsonEnvelope, queryEnvelope } from "./proto
 import { denials, type Denial } from "./principals.js";
 import type { SimAction, Scope } from "./model/scope.js";
 import { stsActions } from "./identity/sts.js";
+import { quotaActions } from "./quotas/service-quotas.js";
 import { ssmActions } from "./secrets/parameters.js";
 import { secretActions, secretTimers } from "./secrets/secrets.js";
 import type { TimerKind } from "./model/tables.js";
@@ -114,8 +115,18 @@ const secretsManager: SimService = {
     `arn:aws:secretsmanager:${region}:${account}:secret:${parameters["SecretId"] ?? parameters["Name"] ?? "*"}`,
 };
 
+const serviceQuotas: SimService = {
+  prefix: "servicequotas",
+  actions: quotaActions,
+  envelope: jsonEnvelope,
+  denial: denials.json,
+  isJson: true,
+  lags: false,
+  resourceOf: () => "*",
+};
+
 export const services: ReadonlyMap<string, SimService> = new Map(
-  [ec2, elb, sts, ssm, secretsManager].map((service) => [service.prefix, service]),
+  [ec2, elb, sts, ssm, secretsManager, serviceQuotas].map((service) => [service.prefix, service]),
 );
 
 /** What happens by itself. */

@@ -5,7 +5,7 @@ import { type AskedQuestion, questionsOf } from "../../../src/compile/lookups.js
 import { readDesired } from "../../../src/manifest/desired.js";
 import type { PlannedStep } from "../../../src/provider/port.js";
 import { clusterNetwork, type Manifest, textOf } from "../../support/manifests.js";
-import { stubbed, type StubAnswers, stubContext as ctx } from "./stub-clients.js";
+import { refusal, stubbed, type StubAnswers, stubContext as ctx } from "./stub-clients.js";
 
 const account = { getCallerIdentity: () => ({ Account: "123" }) };
 
@@ -244,6 +244,7 @@ describe("what AWS tells before the first change", () => {
 
   it("addresses that are not left, and types that a zone does not have", async () => {
     const { provider } = stubbed({
+      ...vcpus({ limit: 384 }),
       describeAccountAttributes: () => ({
         AccountAttributes: [
           {
@@ -269,6 +270,75 @@ describe("what AWS tells before the first change", () => {
         ["INVALID_INPUT", "instance type p5.48xlarge is not offered in eu-north-1b"],
       ],
     );
+  });
+
+  const running = [
+    { InstanceType: "m5.large" },
+    { InstanceType: "m5.large", InstanceLifecycle: "spot" },
+    { InstanceType: "p5.48xlarge" },
+  ];
+  const vcpus = ({ limit }: { readonly limit: number }): StubAnswers => ({
+    describeInstances: () => ({ Reservations: [{ Instances: running }] }),
+    describeInstanceTypes: () => ({
+      InstanceTypes: [
+        { InstanceType: "m5.large", VCpuInfo: { DefaultVCpus: 2 } },
+        { InstanceType: "t3.medium", VCpuInfo: { DefaultVCpus: 2 } },
+        { InstanceType: "p5.48xlarge", VCpuInfo: { DefaultVCpus: 192 } },
+      ],
+    }),
+    describeInstanceTypeOfferings: () => ({
+      InstanceTypeOfferings: [{ Location: "eu-north-1a" }, { Location: "eu-north-1b" }],
+    }),
+    getServiceQuota: ({ QuotaCode }) => ({
+      Quota: { QuotaName: `quota ${String(QuotaCode)}`, Value: limit },
+    }),
+  });
+  const host = (instanceType: string, more = {}) =>
+    create("AwsInstance", { instanceType, zone: "eu-north-1a", ...more });
+  const onVcpus = async (limit: number, ...steps: readonly PlannedStep[]) => {
+    const { provider, asked } = stubbed(vcpus({ limit }));
+    const found = (await provider.preflight?.(ctx, steps)) ?? [];
+    return { found, codes: asked.flatMap(({ input }) => input["QuotaCode"] ?? []) };
+  };
+
+  it("vCPUs that are left, of what runs in the same families and in the same way", async () => {
+    const two = [host("m5.large"), host("t3.medium")];
+    assert.deepEqual((await onVcpus(6, ...two)).found, [], "2 run, 4 are needed");
+    const { found, codes } = await onVcpus(5, ...two);
+    assert.deepEqual(found, [
+      {
+        code: "QUOTA",
+        message: "4 vCPUs are needed for instances, 3 of 5 are left (quota L-1216C47A)",
+        hint: "ask for more in the console of Service Quotas (L-1216C47A), or name a smaller instanceType",
+      },
+    ]);
+    assert.deepEqual(codes, ["L-1216C47A"], "each quota is asked for once");
+    const other = await onVcpus(193, host("t3.medium", { spot: {} }), host("p5.48xlarge"));
+    assert.deepEqual(other.codes, ["L-34B43A08", "L-417A185B"]);
+    assert.match(other.found[0]?.message ?? "", /192 vCPUs are needed for instances, 1 of 193/);
+  });
+
+  it("too few vCPUs are a warning where instances go as well", async () => {
+    const leaves: PlannedStep = { does: "delete", kind: "AwsInstance", name: "old" };
+    const { found } = await onVcpus(3, host("m5.large"), leaves);
+    assert.deepEqual(
+      found.map(({ code, severity }) => [code, severity]),
+      [["QUOTA", "warning"]],
+    );
+  });
+
+  it("what may not be asked, or is not known, is a note with the statement to add", async () => {
+    const { provider } = stubbed({
+      ...vcpus({ limit: 1 }),
+      getServiceQuota: () => {
+        throw refusal("AccessDeniedException", "no");
+      },
+    });
+    const [note, ...others] = (await provider.preflight?.(ctx, [host("m5.large")])) ?? [];
+    assert.deepEqual([note?.code, note?.severity, others], ["PERMISSION", "warning", []]);
+    assert.match(note?.hint ?? "", /"Action":"servicequotas:GetServiceQuota"/);
+    const unknown = await onVcpus(1, host("u7-quantum.large"));
+    assert.deepEqual(unknown, { found: [], codes: [] });
   });
 
   it("nothing of a plan that makes neither", async () => {

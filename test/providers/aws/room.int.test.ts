@@ -47,6 +47,7 @@ describe("hosts on AWS where there is no room, and hosts that go", function () {
       ec2: async () => ec2,
       elb: refused,
       sts: async () => sts,
+      quotas: refused,
       close: () => {},
     };
     provider = awsProvider(clients);

@@ -47,7 +47,7 @@ export function stubbed(answers: StubAnswers): {
   const made = async () => client as never;
   const isAsked = answers["getCallerIdentity"] !== undefined;
   const sts = async () => (isAsked ? client : account) as never;
-  const clients: AwsClients = { ec2: made, elb: made, sts, close: () => {} };
+  const clients: AwsClients = { ec2: made, elb: made, sts, quotas: made, close: () => {} };
   return { provider: awsProvider(clients), asked };
 }
 

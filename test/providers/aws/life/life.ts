@@ -3,7 +3,7 @@ import type { EC2 } from "@aws-sdk/client-ec2";
 import { awsProvider } from "../../../../providers/aws/provider.js";
 import { type AwsClients, awsClients } from "../../../../providers/aws/calls/clients.js";
 import type { RequestPaces } from "../../../../providers/aws/calls/request-pace.js";
-import { expectDefined } from "../../../../src/api/error.js";
+import { CapstanError, expectDefined } from "../../../../src/api/error.js";
 import type { Json, JsonObject } from "../../../../src/api/json.js";
 import { identityOf } from "../../../../src/compile/compile.js";
 import { CloudResource } from "../../../../src/dynamic/cloud-resource.js";
@@ -204,7 +204,10 @@ export class AwsLife {
     const steps = this.nodes.map(({ kind, name, spec }) => {
       return { does: "create" as const, kind, name, wanted: spec };
     });
-    await this.provider.preflight?.(this.context, steps);
+    const found = (await this.provider.preflight?.(this.context, steps)) ?? [];
+    // A right that is missing is a note to users, and an error to a life that is to go by the rights that it has.
+    const denied = found.find(({ code }) => code === "PERMISSION");
+    if (denied !== undefined) throw new CapstanError({ ...denied, source: "cloud" });
   }
 
   private async create(node: GraphNode): Promise<void> {

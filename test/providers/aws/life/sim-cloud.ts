@@ -1,5 +1,6 @@
 import { EC2 } from "@aws-sdk/client-ec2";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { ServiceQuotas } from "@aws-sdk/client-service-quotas";
 import { STS } from "@aws-sdk/client-sts";
 import type { AwsClients } from "../../../../providers/aws/calls/clients.js";
 import { callOf } from "../../../../providers/sim/aws/request.js";
@@ -38,10 +39,12 @@ export class SimCloud {
     this.ec2 = new EC2(config);
     this.elb = new ElasticLoadBalancingV2(config);
     this.sts = new STS(config);
+    const quotas = new ServiceQuotas(config);
     this.clients = {
       ec2: async () => this.ec2,
       elb: async () => this.elb,
       sts: async () => this.sts,
+      quotas: async () => quotas,
       close: () => undefined,
     };
   }

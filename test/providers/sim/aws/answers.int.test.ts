@@ -12,6 +12,7 @@ const names: Readonly<Record<string, string>> = {
   sts: "sts",
   ssm: "ssm",
   secretsmanager: "secretsmanager",
+  servicequotas: "service-quotas",
 };
 
 /** Values that AWS's description leaves out and its documents and answers have. */

@@ -274,6 +274,11 @@ async function callSecrets(account: SimAccount): Promise<void> {
   await secrets("DeleteSecret", { SecretId: "s" });
   await secrets("ListSecrets", { IncludePlannedDeletion: "true" });
   await secrets("RestoreSecret", { SecretId: "s" });
+  await account.call("servicequotas", "ListServiceQuotas", { ServiceCode: "ec2" });
+  await account.call("servicequotas", "GetServiceQuota", {
+    ServiceCode: "ec2",
+    QuotaCode: "L-1216C47A",
+  });
   const role = { RoleArn: "arn:aws:iam::123456789012:role/r", RoleSessionName: "s" };
   await account.call("sts", "GetCallerIdentity");
   await account.call("sts", "AssumeRole", role);
