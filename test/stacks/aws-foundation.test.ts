@@ -110,7 +110,9 @@ describe("the foundation on AWS", () => {
     assert.equal(documents.length, 5);
     for (const { Action, Resource } of documents.flatMap(statementsIn)) {
       for (const action of listOf(Action)) assert.doesNotMatch(action, /\*/);
-      const reads = listOf(Action).every((one) => /:(Describe|GetAuthorizationToken|GetServiceQuota)/.test(one));
+      const reads = listOf(Action).every((one) =>
+        /:(Describe|GetAuthorizationToken|GetServiceQuota)/.test(one),
+      );
       assert.ok(reads || !listOf(Resource).includes("*"), `${String(Action)} on everything`);
     }
   });
