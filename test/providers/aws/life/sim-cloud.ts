@@ -69,13 +69,14 @@ export class SimCloud {
   }
 
   private async answer({ method, path, headers, body }: Sent) {
-    const call = callOf({ method, path, headers, body: String(body ?? "") }, region);
+    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body ?? "");
+    const call = callOf({ method, path, headers, body: text }, region);
     const answer = call === undefined ? undefined : await this.aws.call(call);
     if (answer === undefined)
       throw Object.assign(new Error("socket hang up"), { name: "ECONNRESET" });
-    const { status: statusCode, contentType, body: text } = answer;
+    const { status: statusCode, contentType } = answer;
     const answered = { ...answer.headers, "content-type": contentType };
-    return { statusCode, headers: answered, body: new TextEncoder().encode(text) };
+    return { statusCode, headers: answered, body: new TextEncoder().encode(answer.body) };
   }
 }
 
