@@ -7,6 +7,19 @@ export interface Announced {
   readonly undo: readonly AnnouncedUndo[];
   /** Ids of what is in no record and goes. */
   readonly abandoned: readonly string[];
+  /** What becomes of each Machine. */
+  readonly machines: readonly AnnouncedMachine[];
+  /** The keys of what changes together, before anything of the next. */
+  readonly waves: readonly (readonly string[])[];
+  /** It ends with nothing at all, so that nobody is promised anything. */
+  readonly endsService: boolean;
+}
+
+export interface AnnouncedMachine {
+  readonly machine: string;
+  readonly controlPlane: boolean;
+  /** What is left of it: "delete" and "forget" leave nothing. */
+  readonly kind: string;
 }
 
 export interface AnnouncedUndo {
@@ -23,9 +36,26 @@ export interface Announcement {
   readonly plansBack: readonly Announced[];
   /** It took back what it had begun. */
   readonly tookBack: boolean;
+  /** It said that a revision is committed: from then on people rely on what there is. */
+  readonly committed: boolean;
 }
 
-export const nothingAnnounced: Announcement = { plans: [], plansBack: [], tookBack: false };
+export const nothingAnnounced: Announcement = {
+  plans: [],
+  plansBack: [],
+  tookBack: false,
+  committed: false,
+};
+
+/** One that does nothing at all. */
+export const emptyPlan: Announced = {
+  steps: [],
+  undo: [],
+  abandoned: [],
+  machines: [],
+  waves: [],
+  endsService: false,
+};
 
 /** What a command said at last: its errors and results, and whatever is no JSON. Pure. */
 export function lastWords(said: string): string {
@@ -46,6 +76,10 @@ interface PlanLine {
   readonly steps?: Announced["steps"];
   readonly undo?: readonly AnnouncedUndo[];
   readonly abandoned?: readonly { readonly id: string }[];
+  readonly machines?: readonly AnnouncedMachine[];
+  readonly waves?: readonly { readonly keys: readonly string[] }[];
+  readonly fromRevision?: number;
+  readonly transaction?: { readonly goal?: string };
 }
 
 /** Reads what a command printed with --json; lines that are no JSON say nothing. Pure. */
@@ -56,7 +90,8 @@ export function announcementIn(said: string): Announcement {
   const plans = lines.map((line, index) => ({ plan: planIn(line), back: isAfter(index) }));
   const of = (back: boolean) =>
     plans.flatMap((one) => (one.plan !== undefined && one.back === back ? [one.plan] : []));
-  return { plans: of(false), plansBack: of(true), tookBack: turn >= 0 };
+  const committed = lines.some(({ type, event }) => type === "event" && event === "committed");
+  return { plans: of(false), plansBack: of(true), tookBack: turn >= 0, committed };
 }
 
 function isTurn({ type, event }: Line): boolean {
@@ -66,8 +101,16 @@ function isTurn({ type, event }: Line): boolean {
 function planIn(line: Line): Announced | undefined {
   const plan = line.type === "plan" ? (line as PlanLine) : line.plan;
   if (plan === undefined) return undefined;
-  const { steps = [], undo = [], abandoned = [] } = plan;
-  return { steps, undo, abandoned: abandoned.map(({ id }) => id) };
+  const { steps = [], undo = [], abandoned = [], machines = [], waves = [] } = plan;
+  const goal = plan.transaction?.goal;
+  return {
+    steps,
+    undo,
+    abandoned: abandoned.map(({ id }) => id),
+    machines: machines.map(({ machine, controlPlane, kind }) => ({ machine, controlPlane, kind })),
+    waves: waves.map(({ keys }) => keys),
+    endsService: goal === "destroy" || (goal === "takeBack" && plan.fromRevision === 0),
+  };
 }
 
 function parsed(text: string): Line[] {
@@ -78,4 +121,13 @@ function parsed(text: string): Line[] {
     // Whoever was killed in the middle of a line has not said it.
     return [];
   }
+}
+
+export function hasStep({ steps }: Announced, kind: string, key: string): boolean {
+  return steps.some((step) => step.kind === kind && step.key === key);
+}
+
+/** Whether a plan says that a resource goes, by its record or, where it has none, by its id. */
+export function planLetsGo(plan: Announced, key: string, id: string | null): boolean {
+  return hasStep(plan, "delete", key) || (id !== null && plan.abandoned.includes(id));
 }

@@ -13,7 +13,7 @@ import {
 } from "./operation.js";
 import type { Recording } from "./jobs.js";
 import { prepare } from "./chaos-fault.js";
-import { wordsOfOperation } from "./recovery.js";
+import { type NextCommand, wordsOfOperation } from "./recovery.js";
 import { LocalScene } from "./local-scene.js";
 import { exitCodeOf, type Scene } from "./scene.js";
 import { stackOf, type ChaosTarget, type Targets, targetsOf, workerOf } from "./targets.js";
@@ -21,8 +21,11 @@ import { verdictProblems } from "./verdict.js";
 
 /** Where the points of a campaign are played. */
 export interface PointStage {
-  /** One in which nothing of an operation has been typed yet. Whoever gets it closes it. */
-  sceneOf(operation: Operation): Promise<Scene>;
+  /**
+   * One in which nothing of an operation has been typed yet, and that goes on in these ways. Whoever gets it
+   * closes it.
+   */
+  sceneOf(operation: Operation, ways: readonly NextCommand[]): Promise<Scene>;
 }
 
 /** A scenario with the states that its operations start from, made once and copied. */
@@ -36,8 +39,6 @@ export class ChaosStage implements PointStage {
     private readonly scenario: string,
     /** Makes the sandboxes' options: a command line and a backend other than the usual. */
     private readonly options: () => SandboxOptions = () => ({}),
-    /** Whether its cloud holds clusters of others, too. */
-    private readonly surroundings: "neighbours" | "nobody" = "nobody",
   ) {
     this.targets = targetsOf(scenario);
     this.stack = stackOf(this.targets.first);
@@ -50,8 +51,9 @@ export class ChaosStage implements PointStage {
     return known;
   }
 
-  async sceneOf({ baseline }: Operation): Promise<LocalScene> {
-    return LocalScene.from(await this.baseline(baseline), this.stack);
+  async sceneOf(operation: Operation, ways: readonly NextCommand[]): Promise<LocalScene> {
+    const who = bearsNamesakes(operation, ways) ? "namesakes" : "nobody";
+    return LocalScene.from(await this.baseline(operation.baseline), this.stack, who);
   }
 
   async close(): Promise<void> {
@@ -94,7 +96,7 @@ export class ChaosStage implements PointStage {
     );
     // Faults can be set only in a cloud that is there.
     await sandbox.capstan(0, "local", "fault", "--clear");
-    if (this.surroundings === "neighbours") await plantNeighbours(sandbox, this.targets.first);
+    await plantNeighbours(sandbox, this.targets.first);
     return sandbox;
   }
 
@@ -108,6 +110,15 @@ export class ChaosStage implements PointStage {
 }
 
 /**
+ * Whether what carries the cluster's name and another UID may be there: a cluster that is made anew or taken over
+ * among such would have to ask which of them it is.
+ */
+function bearsNamesakes({ verb, baseline }: Operation, ways: readonly NextCommand[]): boolean {
+  const lives = ["first", "updated", "third"].includes(baseline) && verb !== "destroy";
+  return lives && !ways.includes("adopt");
+}
+
+/**
  * Runs an operation undisturbed and lists every boundary that it passes: calls, writes to a bucket,
  * and, if they are watched, writes to the state file.
  */
@@ -116,7 +127,7 @@ export async function record(
   operation: Operation,
   files: "unwatched" | "watched" = "unwatched",
 ): Promise<Recording> {
-  const scene = await stage.sceneOf(operation);
+  const scene = await stage.sceneOf(operation, []);
   const { sandbox } = scene;
   try {
     const { undisturbed } = operation;
@@ -151,7 +162,7 @@ export async function workOff(
   const queue = jobs.values();
   const work = async () => {
     for (const job of queue) {
-      const scene = await stage.sceneOf(job.aim.operation);
+      const scene = await stage.sceneOf(job.aim.operation, job.ways);
       for (const result of await attempt(scene, job)) {
         results.push(result);
         tell(result);

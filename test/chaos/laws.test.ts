@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import type { CloudRow, LedgerRow } from "../scenario/ledger-judge.js";
 import { neighbourChanges } from "../scenario/neighbours.js";
-import { type Announced, announcementIn, lastWords, nothingAnnounced } from "./announcement.js";
+import {
+  type Announced,
+  announcementIn,
+  emptyPlan,
+  lastWords,
+  nothingAnnounced,
+} from "./announcement.js";
 import { changesBeforeBegin, type Course, lawProblems, pastNoReturn, type Typed } from "./laws.js";
 
 const cluster = "default/demo";
@@ -26,9 +32,12 @@ const updated = (name: string) => ["update", name, "updated"] as const;
 const terminated = (name: string) => ["terminate", name, "terminated"] as const;
 
 function planOf(plan: Partial<Announced>): Announced {
-  return { steps: [], undo: [], abandoned: [], ...plan };
+  const made = (plan.steps ?? []).filter(({ kind }) => kind === "create");
+  const machines = made.map(({ key }) => machineIn(key.slice(key.indexOf("/") + 1)));
+  return { ...emptyPlan, machines, ...plan };
 }
 
+const machineIn = (machine: string) => ({ machine, controlPlane: false, kind: "create" });
 const step = (kind: string, name: string) => ({ kind, key: `LocalHost/${name}` });
 const undo = (name: string, kind: string, undoClass: string) => ({
   key: `LocalHost/${name}`,
@@ -46,7 +55,14 @@ function courseOf(
   ...typed: readonly Typed[]
 ): Course {
   const ledger = ledgerOf(created("cp"), created("web"), ...entries);
-  return { cluster, hostKind: "LocalHost", ledger, members: new Set(["id-of-cp"]), typed };
+  return {
+    cluster,
+    hostKind: "LocalHost",
+    ledger,
+    members: new Set(["id-of-cp"]),
+    sets: [],
+    typed,
+  };
 }
 
 const begun = 2;
@@ -330,8 +346,8 @@ describe("what a command announces", () => {
   it("is what its plans say, and what it says when it turns back", () => {
     const said = [line(plan), "no JSON", line(turn), line({ ...plan, steps: [] })].join("\n");
     const { plans, plansBack, tookBack } = announcementIn(said);
-    assert.deepEqual(plans, [{ steps: [step("delete", "web")], undo: [], abandoned: ["x"] }]);
-    assert.deepEqual(plansBack, [{ steps: [], undo: [], abandoned: ["x"] }]);
+    assert.deepEqual(plans, [{ ...emptyPlan, steps: [step("delete", "web")], abandoned: ["x"] }]);
+    assert.deepEqual(plansBack, [{ ...emptyPlan, abandoned: ["x"] }]);
     assert.equal(tookBack, true);
   });
 

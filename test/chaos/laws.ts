@@ -1,5 +1,12 @@
 import type { LedgerRow } from "../scenario/ledger-judge.js";
-import type { Announced, AnnouncedUndo, Announcement } from "./announcement.js";
+import {
+  type Announced,
+  type AnnouncedUndo,
+  type Announcement,
+  hasStep,
+  planLetsGo,
+} from "./announcement.js";
+import { hostCountProblems, type SetBounds } from "./host-counts.js";
 
 // The laws that the final picture cannot show. They are read from the cloud's ledger and from what the
 // commands announced, and this imports nothing of the product.
@@ -9,6 +16,8 @@ export interface Typed extends Announcement {
   readonly words: string;
   /** Where it leads: to manifests or a revision, back from what is open, or to nothing at all. */
   readonly leads: "forward" | "back" | "away";
+  /** One pass does it all, so that what is new comes before anything goes, whatever bounds say. */
+  readonly inline?: true;
   readonly from: number;
   readonly to: number;
 }
@@ -23,6 +32,8 @@ export interface Course {
   readonly ledger: readonly LedgerRow[];
   /** Ids of hosts that are, or were, members of a control plane. */
   readonly members: ReadonlySet<string>;
+  /** What the manifests say of how machines that stand in for one another come and go. */
+  readonly sets: readonly SetBounds[];
   /** The first is the one that met the fault. */
   readonly typed: readonly Typed[];
 }
@@ -30,7 +41,12 @@ export interface Course {
 /** What breaks one of the laws, one thing a line; none: nothing does. Pure. */
 export function lawProblems(course: Course): string[] {
   const ends = terminations(course);
-  return [...unannounced(ends), ...unrestored(course, ends), ...lostMembers(course, ends)];
+  return [
+    ...unannounced(ends),
+    ...unrestored(course, ends),
+    ...lostMembers(course, ends),
+    ...hostCountProblems(course),
+  ];
 }
 
 /** A healthy host of ours that a command terminated. */
@@ -126,13 +142,7 @@ function lostMembers(course: Course, ends: readonly Termination[]): string[] {
 /** A destroy without a plan says that everything goes. */
 function letsGo(by: Typed, plans: readonly Announced[], key: string, id: string | null): boolean {
   if (by.leads === "away" && by.plans.length === 0) return true;
-  return plans.some(
-    (plan) => hasStep(plan, "delete", key) || (id !== null && plan.abandoned.includes(id)),
-  );
-}
-
-function hasStep({ steps }: Announced, kind: string, key: string): boolean {
-  return steps.some((step) => step.kind === kind && step.key === key);
+  return plans.some((plan) => planLetsGo(plan, key, id));
 }
 
 /** Whether what is taken back had changed the host: what a rollback itself does to it is no reason. */

@@ -1,6 +1,6 @@
 import type { Command } from "../scenario/command.js";
 import type { CloudRow } from "../scenario/ledger-judge.js";
-import { neighbourChanges } from "../scenario/neighbours.js";
+import { neighbourChanges, plantNamesakes } from "../scenario/neighbours.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import { type Announcement, announcementIn } from "./announcement.js";
@@ -17,6 +17,7 @@ import {
   type Scene,
   type Words,
 } from "./scene.js";
+import { readObjects, setBoundsOf } from "./targets.js";
 import { judgePlace, type PlaceVerdict } from "./verdict.js";
 
 /** A sandbox whose cloud is the local one. */
@@ -27,23 +28,28 @@ export class LocalScene implements Scene {
     /** Every row of the cloud when the point began. */
     readonly before: readonly CloudRow[],
     private readonly typed: Typed[],
+    /** Ids of what carries the cluster's name and is not its own. */
+    private readonly namesakes: ReadonlySet<string>,
   ) {}
 
   /** A point that begins from a copy of a baseline. */
-  static from(baseline: Sandbox, stack: string): LocalScene {
+  static from(baseline: Sandbox, stack: string, who: "namesakes" | "nobody" = "nobody") {
     const sandbox = baseline.copy();
-    return new LocalScene(sandbox, stack, sandbox.rows(), []);
+    const cluster = clusterOf(stack);
+    const namesakes = who === "namesakes" ? plantNamesakes(sandbox, cluster) : new Set<string>();
+    return new LocalScene(sandbox, stack, sandbox.rows(), [], namesakes);
   }
 
   /** A point that begins in a sandbox that is somebody else's to close. */
   static in(sandbox: Sandbox, stack: string): LocalScene {
-    return new LocalScene(sandbox, stack, sandbox.rows(), []);
+    return new LocalScene(sandbox, stack, sandbox.rows(), [], new Set());
   }
 
   /** Another one that goes on from here. Nothing may run in this one. */
   copy(): Promise<LocalScene> {
-    const { stack, before, typed } = this;
-    return Promise.resolve(new LocalScene(this.sandbox.copy(), stack, before, [...typed]));
+    const { stack, before, typed, namesakes } = this;
+    const sandbox = this.sandbox.copy();
+    return Promise.resolve(new LocalScene(sandbox, stack, before, [...typed], namesakes));
   }
 
   /** Runs a command to its end. */
@@ -111,16 +117,17 @@ export class LocalScene implements Scene {
 
   /** Writes down what a command said and did since an entry of the ledger. */
   private note(
-    { words, leads }: Pick<Words, "words" | "leads">,
+    { words, leads, inline }: Pick<Words, "words" | "leads" | "inline">,
     { from, said }: { readonly from: number; readonly said: string },
   ): void {
     const announcement: Announcement = announcementIn(said);
-    this.typed.push({ words, leads, from, to: this.sandbox.ledgerEnd(), ...announcement });
+    const how = inline === true ? { inline } : {};
+    this.typed.push({ words, leads, ...how, from, to: this.sandbox.ledgerEnd(), ...announcement });
   }
 
   /** Namespace and name of the cluster. */
   get cluster(): string {
-    return this.stack.replace(".", "/");
+    return clusterOf(this.stack);
   }
 
   get course(): Course {
@@ -130,13 +137,19 @@ export class LocalScene implements Scene {
       hostKind,
       ledger: this.sandbox.ledger(),
       members: new Set(members.map(({ id }) => id)),
+      sets: setBoundsOf(readObjects(this.sandbox.manifests)),
       typed: this.typed,
     };
   }
 
-  /** Alive and of this cluster: now, or when the point began. */
-  alive(rows: readonly CloudRow[] = this.sandbox.rows()): CloudRow[] {
-    return rows.filter(({ cluster, state }) => cluster === this.cluster && state !== "terminated");
+  /** Whatever the cluster ever had: now, or when the point began. */
+  own(rows: readonly CloudRow[] = this.sandbox.rows()): CloudRow[] {
+    return rows.filter(({ cluster, id }) => cluster === this.cluster && !this.namesakes.has(id));
+  }
+
+  /** What is alive of it. */
+  alive(rows?: readonly CloudRow[]): CloudRow[] {
+    return this.own(rows).filter(({ state }) => state !== "terminated");
   }
 
   /** Whether so many members of the control plane are gone that the others are no majority. */
@@ -149,10 +162,10 @@ export class LocalScene implements Scene {
 
   /** Everything in the ledger that should not be there. */
   lawProblems(): string[] {
-    const { course, before, cluster } = this;
+    const { course, before, cluster, namesakes } = this;
     const begin = course.typed[0]?.from ?? 0;
     const since = course.ledger.filter(({ seq }) => seq > begin);
-    const rows = { before, after: this.sandbox.rows() };
+    const rows = { before, after: this.sandbox.rows(), namesakes };
     return [...lawProblems(course), ...neighbourChanges(cluster, since, rows)];
   }
 
@@ -162,6 +175,11 @@ export class LocalScene implements Scene {
 }
 
 const hostKind = "LocalHost";
+
+/** Namespace and name of the cluster that a stack is of. */
+function clusterOf(stack: string): string {
+  return stack.replace(".", "/");
+}
 
 function isMember({ kind, spec }: CloudRow): boolean {
   return kind === hostKind && "controlPlane" in spec;

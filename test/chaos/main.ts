@@ -60,8 +60,7 @@ async function runPart(
   options: Options,
   s3: S3Server | undefined,
 ): Promise<PartResults> {
-  const stage =
-    options.provider === "aws" ? new AwsStage(scenario) : localStage(scenario, options, s3);
+  const stage = options.provider === "aws" ? new AwsStage(scenario) : localStage(scenario, s3);
   try {
     const recordings = await recordAll(stage, operations, options);
     const unfit = recordings.filter(({ problems }) => problems.length > 0);
@@ -84,9 +83,8 @@ async function runPart(
   }
 }
 
-function localStage(scenario: string, { matrix }: Options, s3: S3Server | undefined): ChaosStage {
-  const sandbox = () => (s3 ? { backend: s3.makeBackend() } : {});
-  return new ChaosStage(scenario, sandbox, matrix ? "neighbours" : "nobody");
+function localStage(scenario: string, s3: S3Server | undefined): ChaosStage {
+  return new ChaosStage(scenario, () => (s3 ? { backend: s3.makeBackend() } : {}));
 }
 
 async function recordAll(

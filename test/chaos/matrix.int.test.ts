@@ -15,7 +15,7 @@ describe("a sample of the matrix (verb killed) x (verb next)", function () {
 
   before(() => {
     const scenario = join(repository, "examples", "quickstart");
-    stage = new ChaosStage(scenario, () => ({}), "neighbours");
+    stage = new ChaosStage(scenario);
   });
   after(() => stage.close());
 

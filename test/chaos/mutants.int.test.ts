@@ -6,7 +6,6 @@ import { programOf } from "../support/mutant.js";
 import { attempt, type Result } from "./attempt.js";
 import { type Boundary, boundaryText } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
-import { LocalScene } from "./local-scene.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import { makeMutant, type MutantName } from "./mutants.js";
 import type { OperationName } from "./operation.js";
@@ -58,17 +57,11 @@ describe("chaos against a command line without one protection", function () {
   /** The aimed kill, of a mutant or of the real one. */
   const aim = async (one: Case, installation: string): Promise<Result> => {
     const [, scenario, [name, fault], boundary, recovery] = one;
-    const neighbours = scenario === lagging ? "nobody" : "neighbours";
-    const stage = new ChaosStage(
-      scenario,
-      () => ({ program: programOf(installation) }),
-      neighbours,
-    );
+    const stage = new ChaosStage(scenario, () => ({ program: programOf(installation) }));
     try {
       const operation = stage.operations[name];
-      const baseline = await stage.baseline(operation.baseline);
       const job = { aim: { operation, boundary, fault }, ways: [recovery] };
-      const results = await attempt(LocalScene.from(baseline, stage.stack), job);
+      const results = await attempt(await stage.sceneOf(operation, job.ways), job);
       assert.equal(results.length, 1);
       return results[0]!;
     } finally {

@@ -104,6 +104,7 @@ function plainWords(stack: string, to: NonNullable<ChaosTarget>): Words {
   return {
     words: "pulumi up",
     leads: "forward",
+    inline: true,
     start: (sandbox) => startPlainUp(sandbox, stack, to),
     ask: (sandbox) => {
       writeTarget(sandbox.manifests, to);

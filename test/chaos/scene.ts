@@ -29,6 +29,7 @@ export async function exitCodeOf(
 export interface Words {
   readonly words: string;
   readonly leads: Typed["leads"];
+  readonly inline?: true;
   start(sandbox: Sandbox): Command;
   /** Asks for the plan that the command itself does not tell. */
   ask?(sandbox: Sandbox): Command;

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments, stringify } from "yaml";
 import type { WantedMachines } from "../scenario/wanted-judge.js";
+import type { SetBounds } from "./host-counts.js";
 
 /** One object of a manifest, as it is written. */
 export interface ManifestObject {
@@ -229,5 +230,20 @@ export function wantedMachines(objects: readonly ManifestObject[]): WantedMachin
         fields,
       },
     ];
+  });
+}
+
+/** What the manifests say about how the machines of sets come and go, for the judge. */
+export function setBoundsOf(objects: readonly ManifestObject[]): SetBounds[] {
+  return objects.flatMap(({ kind, metadata: { name }, spec }): SetBounds[] => {
+    if (kind === "MachineSet") return [{ kind, name }];
+    if (kind !== "MachineDeployment") return [];
+    const { type = "RollingUpdate", rollingUpdate = {} } = (spec["strategy"] ?? {}) as {
+      readonly type?: string;
+      readonly rollingUpdate?: Partial<NonNullable<SetBounds["rolling"]>>;
+    };
+    if (type !== "RollingUpdate" || spec["paused"] === true) return [{ kind, name }];
+    const { maxSurge = 1, maxUnavailable = 0 } = rollingUpdate;
+    return [{ kind, name, rolling: { maxSurge, maxUnavailable } }];
   });
 }

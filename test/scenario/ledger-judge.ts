@@ -30,6 +30,8 @@ export interface LedgerRow {
   readonly id: string | null;
   readonly cluster: string | null;
   readonly name: string | null;
+  /** JSON of the fields that were written. */
+  readonly detail?: string | null;
 }
 
 /** The part of `pulumi stack export` that scenarios look at. */
@@ -143,7 +145,7 @@ export function readCloud(file: string): CloudRow[] {
 export function readLedger(file: string, after = 0): LedgerRow[] {
   return query(
     file,
-    `SELECT seq, pid, call, effect, fault, kind, id, cluster, name FROM ledger WHERE seq > ${after} ORDER BY seq`,
+    `SELECT seq, pid, call, effect, fault, kind, id, cluster, name, detail FROM ledger WHERE seq > ${after} ORDER BY seq`,
   ) as unknown as LedgerRow[];
 }
 

@@ -7,12 +7,14 @@ import type { Sandbox } from "./sandbox.js";
 
 /** An object of a manifest, as far as a neighbour changes it. */
 interface Named {
+  readonly kind: string;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
 /**
  * Puts into the sandbox's cloud what belongs to others: a real cluster of the same objects in another
- * namespace, with a stack of its own, and twins of its resources that carry a UID nobody knows.
+ * namespace, with a stack of its own, and twins of its resources with UIDs that nobody knows, in clusters whose
+ * names begin as ours does, or end so.
  */
 export async function plantNeighbours(sandbox: Sandbox, objects: readonly Named[]): Promise<void> {
   const folder = join(sandbox.folder, "neighbour");
@@ -23,45 +25,103 @@ export async function plantNeighbours(sandbox: Sandbox, objects: readonly Named[
   }));
   writeFileSync(join(folder, "cluster.yaml"), moved.map((one) => stringify(one)).join("---\n"));
   await sandbox.capstan(0, "up", "--yes", "-f", folder);
-  addStrangers(sandbox.cloudFile);
+  const { namespace = "default", name } = clusterIn(objects);
+  const likeOurs = [
+    `stranger/${name}`,
+    `${namespace}/${name}-2`,
+    `${namespace}/${name}2`,
+    `${namespace}/${name.slice(0, -1)}`,
+    `${namespace}2/${name}`,
+  ];
+  for (const [index, cluster] of likeOurs.entries()) {
+    addTwins(sandbox.cloudFile, `neighbour/${name}`, { prefix: `stranger${index}-`, cluster });
+  }
 }
 
-/** Twins of all there is, of a cluster in a third namespace. */
-function addStrangers(cloudFile: string): void {
+/**
+ * Twins of all that a cluster has, with its own name and another UID: what a cluster of the same name has left, or
+ * one of the same name elsewhere. Answers their ids.
+ */
+export function plantNamesakes({ cloudFile }: Sandbox, cluster: string): ReadonlySet<string> {
+  return addTwins(cloudFile, cluster, { prefix: "namesake-", cluster });
+}
+
+function clusterIn(objects: readonly Named[]): {
+  readonly namespace?: string;
+  readonly name: string;
+} {
+  const cluster = objects.find(({ kind }) => kind === "Cluster");
+  if (cluster === undefined) throw new Error("objects of a cluster have a Cluster");
+  return cluster.metadata as { readonly namespace?: string; readonly name: string };
+}
+
+/** What lives of one cluster once more, as another's, and each among its own: whatever refers to a twin's original refers to the twin. */
+function addTwins(
+  cloudFile: string,
+  of: string,
+  { prefix, cluster }: { readonly prefix: string; readonly cluster: string },
+): ReadonlySet<string> {
   const database = new DatabaseSync(cloudFile, { timeout: 5_000 });
   try {
-    const columns = database.prepare("SELECT name FROM pragma_table_info('resources')").all();
-    const values: Record<string, string> = {
-      id: "'stranger-' || id",
-      token: "'stranger ' || token",
-      cluster: "'stranger/' || substr(cluster, instr(cluster, '/') + 1)",
-      cluster_uid: "'stranger-' || cluster_uid",
-    };
-    const twin = columns.map(({ name }) => values[String(name)] ?? String(name));
-    database.exec(`INSERT INTO resources SELECT ${twin.join(", ")} FROM resources`);
+    const rows = database
+      .prepare("SELECT * FROM resources WHERE cluster = ? AND state <> 'terminated'")
+      .all(of);
+    const ids = rows.map(({ id }) => String(id));
+    const twinned = (text: string) =>
+      ids.reduce((all, id) => all.replaceAll(`"${id}"`, `"${prefix}${id}"`), text);
+    for (const row of rows) {
+      const twin = {
+        ...row,
+        id: `${prefix}${String(row["id"])}`,
+        token: `${prefix}${String(row["token"])}`,
+        cluster,
+        cluster_uid: `${prefix}${String(row["cluster_uid"])}`,
+        spec: twinned(String(row["spec"])),
+        status: twinned(String(row["status"])),
+      };
+      const columns = Object.keys(twin);
+      database
+        .prepare(
+          `INSERT INTO resources (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
+        )
+        .run(...Object.values(twin));
+    }
+    return new Set(ids.map((id) => `${prefix}${id}`));
   } finally {
     database.close();
   }
 }
 
-const changing = ["created", "updated", "terminated"];
+const changing = ["created", "updated", "terminated", "disowned", "marked"];
+
+/** The rows of a cloud at two instants, and which of those that carry a cluster's name are not its own. */
+export interface Surroundings {
+  readonly before: readonly CloudRow[];
+  readonly after: readonly CloudRow[];
+  readonly namesakes?: ReadonlySet<string>;
+}
 
 /**
- * What became of resources of other clusters: entries of the ledger that changed one, and rows that
- * are no longer as they were. Empty: nothing.
+ * What became of resources of others: entries of the ledger that changed one, and rows that are no longer as they
+ * were. Empty: nothing.
  */
 export function neighbourChanges(
   cluster: string,
   ledger: readonly LedgerRow[],
-  rows: { readonly before: readonly CloudRow[]; readonly after: readonly CloudRow[] },
+  { before, after, namesakes = new Set() }: Surroundings,
 ): string[] {
+  const isTheirs = (whose: string | null, id: string | null) =>
+    namesakes.has(id ?? "") || (whose !== null && whose !== cluster);
   const touched = ledger
-    .filter((entry) => entry.cluster !== null && entry.cluster !== cluster)
+    .filter((entry) => isTheirs(entry.cluster, entry.id))
     .filter(({ effect }) => changing.includes(effect))
-    .map(({ call, name, cluster: whose }) => `${call} of ${whose} ${name}`);
-  const now = new Map(rows.after.map((row) => [row.id, JSON.stringify(row)]));
-  const others = rows.before.filter((row) => row.cluster !== cluster);
-  const changed = others
+    .map(({ call, name, cluster: whose, id }) => {
+      const which = namesakes.has(id ?? "") ? `, another's (${id})` : "";
+      return `${call} of ${whose} ${name}${which}`;
+    });
+  const now = new Map(after.map((row) => [row.id, JSON.stringify(row)]));
+  const changed = before
+    .filter((row) => isTheirs(row.cluster, row.id))
     .filter((row) => now.get(row.id) !== JSON.stringify(row))
     .map(({ cluster: whose, name }) => `${whose} ${name} is no longer as it was`);
   return [...touched, ...changed];

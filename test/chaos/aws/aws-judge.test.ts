@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { Deployment } from "../../scenario/ledger-judge.js";
-import { nothingAnnounced } from "../announcement.js";
+import { emptyPlan, nothingAnnounced } from "../announcement.js";
 import { lawProblems } from "../laws.js";
 import { callsOf, instance, type MadeCall, targetGroup, volume, vpc } from "./made-account.js";
 import type { AccountTables, AccountRow } from "./account.js";
@@ -159,10 +159,16 @@ describe("the laws of a simulated account's ledger", () => {
 
   it("name an instance that goes without a plan, and none that a plan names", () => {
     const problems = (key: string) => {
-      const plan = { steps: [{ kind: "delete", key }], undo: [], abandoned: [] };
+      const plan = { ...emptyPlan, steps: [{ kind: "delete", key }] };
       const typed = { ...nothingAnnounced, plans: [plan], words: "up", from: 1, to: 2 };
       const ledger = rowsOf({ ...launch, marks }, end);
-      const course = { cluster, hostKind: "AwsInstance", ledger, members: new Set<string>() };
+      const course = {
+        cluster,
+        hostKind: "AwsInstance",
+        ledger,
+        members: new Set<string>(),
+        sets: [],
+      };
       return lawProblems({ ...course, typed: [{ ...typed, leads: "forward" }] });
     };
     assert.match(problems("AwsInstance/another").join(), /terminates cp-0-3b81542a-1/);

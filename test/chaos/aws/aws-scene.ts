@@ -236,7 +236,7 @@ export class AwsScene implements Scene {
     const members = [...this.roster].filter(([id]) => id.startsWith("i-")).map(([id]) => id);
     const ledger = ledgerRowsOf(this.calls, this.roster);
     const { cluster, typed } = this;
-    return { cluster, hostKind, ledger, members: new Set(members), typed };
+    return { cluster, hostKind, ledger, members: new Set(members), sets: [], typed };
   }
 
   get hasLostQuorum(): boolean {
