@@ -4,8 +4,10 @@ import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { Term } from "../kube/lease.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import { Semaphore } from "../provider/semaphore.js";
 import { Controller, type ControllerOptions } from "./controller.js";
+import { fencedProvider } from "./fenced-provider.js";
 import { KeyedQueue, type QueueObserver } from "./queue.js";
 
 /** What a controller is run with, wherever its clusters are described. */
@@ -41,13 +43,22 @@ export interface Watched extends Pick<ControllerOptions, "source" | "sink" | "pr
   readonly queueObserver?: QueueObserver;
 }
 
-/** The controller of one source, whose engines run a few at a time, each under the lock of its stack. */
-export function buildController(
-  settings: ControllerSettings,
-  watched: Watched,
-): { readonly controller: Controller; readonly queue: KeyedQueue } {
+/** A controller and what it works with. */
+export interface BuiltController {
+  readonly controller: Controller;
+  readonly queue: KeyedQueue;
+  /** The only way of the controller and its engines to a cloud. */
+  readonly providers: readonly InfrastructureProvider[];
+}
+
+/**
+ * The controller of one source, whose engines run a few at a time, each under the lock of its stack. Whoever has a term
+ * changes clouds while it lasts and not a moment longer: that is no choice of the caller's.
+ */
+export function buildController(settings: ControllerSettings, watched: Watched): BuiltController {
   const { clock, stateDir, interruption, engines, notice, ...options } = settings;
-  const { source, sink, providers, term, guard, queueObserver: observer } = watched;
+  const { source, sink, term, guard, queueObserver: observer } = watched;
+  const providers = withinTerm(watched);
   const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
   const { workspace, pulumi } = watched.opened;
   const semaphore = new Semaphore(engines);
@@ -96,5 +107,10 @@ export function buildController(
         notedAtMs: clock.now(),
       }),
   });
-  return { controller, queue };
+  return { controller, queue, providers };
+}
+
+function withinTerm({ providers, term }: Watched): readonly InfrastructureProvider[] {
+  if (term === undefined) return providers;
+  return providers.map((provider) => fencedProvider(provider, () => term.assertLeader()));
 }

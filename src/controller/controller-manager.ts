@@ -23,7 +23,6 @@ import { buildController, type ControllerSettings, type Watched } from "./build-
 import type { Controller } from "./controller.js";
 import { countedProvider } from "./counted-provider.js";
 import { allSinks, kubeEventSink, logSink, metricsSink, countedSource } from "./event-sinks.js";
-import { fencedProvider } from "./fenced-provider.js";
 import { Health } from "./health.js";
 import type { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
@@ -237,10 +236,7 @@ export class ControllerManager {
         kubeEventSink(this.events, (key, about) => source.regarding(key, about)),
       ]),
       providers: options.providers.map((provider) =>
-        fencedProvider(
-          countedProvider(provider, (call) => metrics.cloudCalled(call)),
-          () => term.assertLeader(),
-        ),
+        countedProvider(provider, (call) => metrics.cloudCalled(call)),
       ),
       duringPass: (run) => metrics.duringPass(run),
       queueObserver: metrics.queue,

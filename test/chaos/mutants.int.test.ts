@@ -5,7 +5,7 @@ import { repository } from "../scenario/sandbox.js";
 import { programOf } from "../support/mutant.js";
 import { attempt, type Result } from "./attempt.js";
 import { type Boundary, boundaryText } from "./boundary.js";
-import { ChaosStage } from "./campaign.js";
+import { ChaosStage, record } from "./campaign.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import { makeMutant, type MutantName } from "./mutants.js";
 import type { OperationName } from "./operation.js";
@@ -48,7 +48,24 @@ const cases: readonly Case[] = [
   ["adoptionTakenForCreation", quickstart, ["adopt", "tree"], after("list", "api"), "rollback", /laws: "rollback" takes back and loses /],
   ["forgottenRollback", quickstart, ["rollback", "tree"], after("update", worker), "same", /unwanted: workers: 3 hosts, wanted 2/],
   ["noUndoLine", quickstart, ["upgrade", "tree"], after("update", member), "rollback", /stuck: rollback exits with .* has to refuse with 65/],
+  ["noLockRelease", quickstart, ["scale", "tree"], after("create", third), "same", /stuck: scale exits with 5/],
   ["everybodysDestroy", quickstart, ["scale", "tree"], after("create", third), "destroy", /laws: terminate of neighbour\/quickstart /],
+];
+
+const shared = (name: string) => join(repository, "test", "chaos", "scenarios", name);
+
+/** What is seen without any kill, in the ledger alone: in the end all is as it should be. */
+const undisturbed: readonly (readonly [MutantName, string, OperationName, RegExp])[] = [
+  [
+    "everybodysName",
+    quickstart,
+    "shrink",
+    /terminate of default\/quickstart workers-\S+, another's/,
+  ],
+  ["greedySurge", shared("booting"), "roll", /4 hosts of web, at most 3/],
+  ["allMembersAtOnce", shared("rollouts"), "members", /hosts of the control plane, at most 4/],
+  ["noneHasToServe", shared("booting"), "roll", /of web serve, at least 2 have to/],
+  ["nobodyWaits", shared("booting"), "roll", /fewer machines? serves? than its plan has promised/],
 ];
 
 describe("chaos against a command line without one protection", function () {
@@ -79,6 +96,20 @@ describe("chaos against a command line without one protection", function () {
         assert.ok(resultLine(result).includes(boundaryText(boundary)));
         assert.match(verdictProblems(result.verdict).join("\n"), want);
       } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+
+  for (const [mutant, scenario, name, want] of undisturbed) {
+    it(`fails without a kill: ${mutant}, ${name}`, async () => {
+      const folder = makeMutant(mutant);
+      const stage = new ChaosStage(scenario, () => ({ program: programOf(folder) }));
+      try {
+        const { problems } = await record(stage, stage.operations[name]);
+        assert.match(problems.join("\n"), want);
+      } finally {
+        await stage.close();
         rmSync(folder, { recursive: true });
       }
     });

@@ -81,6 +81,44 @@ export const mutants = {
     },
     { find: "orphaned: unknown\n            .filter(ours)", replace: "orphaned: unknown" },
   ],
+  /** Whatever carries the cluster's name is taken for its own. */
+  everybodysName: [
+    {
+      find: "const ours = ({ who }) => who.clusterUid === prior.transaction?.clusterUid;",
+      replace: "const ours = () => true;",
+    },
+  ],
+  /** A rollout makes one host more than maxSurge. */
+  greedySurge: [{ find: "fencepostsOf(bounds).maxSurge", replace: "($&) + 1" }],
+  /** All members of the control plane are exchanged at once. */
+  allMembersAtOnce: [{ find: "return change([next], [], ", replace: "return change(open, [], " }],
+  /** A rollout may let every machine go, and its plan says so. */
+  noneHasToServe: [
+    {
+      find: "return Math.max(bounds.replicas - maxUnavailableOf(bounds), 0);",
+      replace: "return 0;",
+    },
+  ],
+  /** A run takes every host for one that serves: its plan was right, and it does not keep it. */
+  nobodyWaits: [
+    {
+      find: "ready: one.available,\n        available: one.available,",
+      replace: "ready: true, available: true,",
+    },
+    { find: "const waiting = unavailable(workers);", replace: "const waiting = [];" },
+  ],
+  /** The lock of a dead Pulumi engine is left where it is. */
+  noLockRelease: [
+    {
+      find: "async removeDead(stack, locks) {",
+      replace:
+        "$& throw lockedByPulumi(`cannot change ${stack}`, locks[0].lock, { stack, lives: true });",
+    },
+  ],
+  /** What is recorded twice is deleted with the record that Pulumi has replaced. */
+  recordedOnce: [{ find: "recordedTwice: recordedTwice(this.state, deletions),", replace: "" }],
+  /** Nobody asks whether others have written since the records were read. */
+  staleReader: [{ find: "if (!sameRecords(read, now))", replace: "if (false)" }],
 } as const satisfies Record<string, readonly Edit[]>;
 
 export type MutantName = keyof typeof mutants;

@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { makeMutant } from "../chaos/mutants.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import type { ExportedResource } from "../scenario/ledger-judge.js";
 import { type ScenarioCluster, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
+import { programOf } from "../support/mutant.js";
 
 const member: ScenarioCluster = {
   annotations: mayLoseWorkers,
@@ -20,8 +23,8 @@ describe("a resource that Pulumi has replaced and still has to delete", function
 
   const isWorker = ({ urn }: ExportedResource) => urn.includes(":LocalHost::worker-0");
 
-  const condemn = (edit: (host: ExportedResource) => ExportedResource[]) =>
-    sandbox.editState(demoStack, (deployment) => {
+  const condemn = (edit: (host: ExportedResource) => ExportedResource[], where = sandbox) =>
+    where.editState(demoStack, (deployment) => {
       deployment.resources = (deployment.resources ?? []).flatMap((one) =>
         isWorker(one) ? edit(one) : [one],
       );
@@ -59,6 +62,22 @@ describe("a resource that Pulumi has replaced and still has to delete", function
     assert.deepEqual(sandbox.mutations(before), []);
     assert.equal(sandbox.hostOf("worker-0").id, id);
     await assertFinished();
+  });
+
+  it("takes its successor along where nobody knows that both are one", async () => {
+    const folder = makeMutant("recordedOnce");
+    const mutant = sandbox.copy({ program: programOf(folder) });
+    try {
+      await condemn((host) => [host, { ...host, delete: true }], mutant);
+      await mutant.startUp().finished;
+      assert.deepEqual(
+        mutant.alive().filter(({ name }) => name.startsWith("worker-0")),
+        [],
+      );
+    } finally {
+      await mutant.close();
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it("is deleted once, with its successor, when that is no longer wanted", async () => {

@@ -108,7 +108,7 @@ export class Sandbox {
   }
 
   /** Another one that goes on from where this one is. Nothing may run in this one. */
-  copy(where: Pick<SandboxOptions, "parent"> = {}): Sandbox {
+  copy(where: Pick<SandboxOptions, "parent" | "program"> = {}): Sandbox {
     const backend = this.options.backend?.copy();
     const options = { ...this.options, ...where, ...(backend && { backend }) };
     const copy = new Sandbox(freshFolder(options), this.pulumiFolder, options);
