@@ -7,7 +7,7 @@ import type { Job } from "./attempt.js";
 import { jobsOf, type Matrix, matrixJobs } from "./jobs.js";
 import { operationsOf } from "./operation.js";
 import { BadUsage, readOptions } from "./options.js";
-import { pickBy, sampleBy } from "./random.js";
+import { pickBy, sampleBy, seedOf } from "./random.js";
 import { targetsOf, wantedMachines } from "./targets.js";
 
 const ledgerRow = (call: string, name: string | null) => ({
@@ -251,4 +251,20 @@ describe("the options of chaos", () => {
   for (const args of [["--points", "some"], ["--kills", "axe"], ["--unknown"], ["--seed", "x"]]) {
     it(`refuse ${args.join(" ")}`, () => assert.throws(() => readOptions(args), BadUsage));
   }
+});
+
+describe("the seed of a sample", () => {
+  const night = Date.parse("2026-11-24T23:59:59Z");
+  const cases = [
+    { name: "is the day", env: {}, want: 20_261_124 },
+    { name: "is what the suite is drawn by", env: { CAPSTAN_SEED: "-7" }, want: -7 },
+    { name: "is its own", env: { CAPSTAN_SEED: "-7", CHAOS_SEED: "8" }, want: 8 },
+  ];
+  for (const { name, env, want } of cases) {
+    it(name, () => assert.equal(seedOf(env, night), want));
+  }
+
+  it("is a number", () => {
+    assert.throws(() => seedOf({ CHAOS_SEED: "today" }, night), /this one is today/);
+  });
 });

@@ -5,10 +5,13 @@ import { record, ChaosStage, workOff } from "./campaign.js";
 import { jobsOf, type Recording } from "./jobs.js";
 import type { OperationName } from "./operation.js";
 import type { NextCommand } from "./recovery.js";
+import { seedOf } from "./random.js";
 import { problemText, resultLine } from "./report.js";
 
+const seed = seedOf(process.env, Date.now());
+
 /** A few points of what `npm run chaos -- --matrix` draws from, with neighbours in the cloud. */
-describe("a sample of the matrix (verb killed) x (verb next)", function () {
+describe(`a sample of the matrix (verb killed) x (verb next), seed ${seed}`, function () {
   this.timeout(180_000);
   let stage: ChaosStage;
   const recordings = new Map<OperationName, Promise<Recording>>();
@@ -47,7 +50,7 @@ describe("a sample of the matrix (verb killed) x (verb next)", function () {
       const drawn = jobsOf([await recordingOf(name)], {
         faults: ["tree"],
         recoveries,
-        seed: 1,
+        seed,
         at,
         points: 1,
         double: 0,

@@ -62,9 +62,9 @@ const undisturbed: readonly (readonly [MutantName, string, OperationName, RegExp
     "shrink",
     /terminate of default\/quickstart workers-\S+, another's/,
   ],
-  ["greedySurge", shared("booting"), "roll", /4 hosts of web, at most 3/],
+  ["greedySurge", shared("rollouts"), "roll", /6 hosts of web, at most 5/],
   ["allMembersAtOnce", shared("rollouts"), "members", /hosts of the control plane, at most 4/],
-  ["noneHasToServe", shared("booting"), "roll", /of web serve, at least 2 have to/],
+  ["noneHasToServe", shared("rollouts"), "roll", /of web serve, at least 3 have to/],
   ["nobodyWaits", shared("booting"), "roll", /fewer machines? serves? than its plan has promised/],
 ];
 

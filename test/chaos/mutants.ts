@@ -35,6 +35,13 @@ export const mutants = {
         "const found = { ...compare(state, observedResources, unrecorded), differences: [] };",
     },
   ],
+  /** What a rollback has left is told, and nobody removes it. */
+  toldOnly: [
+    {
+      find: "orphaned: unknown\n            .filter(ours)",
+      replace: "orphaned: unknown.filter(() => false)",
+    },
+  ],
   /** The engine of a dead command is left alone when its stack is taken over. */
   noEndOfEngine: [
     {

@@ -46,3 +46,15 @@ export function inTurns<T>(these: readonly T[], those: readonly T[]): readonly T
     ...those.slice(index, index + 1),
   ]).flat();
 }
+
+/**
+ * What a sample is drawn by where nobody says: CHAOS_SEED, or else CAPSTAN_SEED, or else the day, as 20261124, so that
+ * it is another sample each day and the same one all day long.
+ */
+export function seedOf(env: NodeJS.ProcessEnv, nowMs: number): number {
+  const text = env["CHAOS_SEED"] ?? env["CAPSTAN_SEED"];
+  const day = new Date(nowMs).toISOString().slice(0, 10).replaceAll("-", "");
+  const seed = Number(text ?? day);
+  if (!Number.isInteger(seed)) throw new Error(`a seed is an integer, this one is ${text}`);
+  return seed;
+}

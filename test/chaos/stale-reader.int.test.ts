@@ -10,7 +10,7 @@ import { programOf } from "../support/mutant.js";
 import { makeMutant } from "./mutants.js";
 
 const two: ScenarioCluster = {
-  machines: { "cp-0": { controlPlane: true, bootMs: 1_500 }, "worker-0": {} },
+  machines: { "cp-0": { controlPlane: true, bootMs: 8_000 }, "worker-0": {} },
 };
 const three: ScenarioCluster = { machines: { ...two.machines, "worker-1": {} } };
 
@@ -48,7 +48,11 @@ describe("a command that goes on with records that others have written since", f
     mkdirSync(there.state);
     symlinkSync(here.cloudFile, there.cloudFile);
     const first = here.startUp();
-    await until("it waits for its host", () => first.said.includes("waiting for 1 host"), 60_000);
+    const waits = () => {
+      assert.equal(first.hasEnded, false, first.said);
+      return first.said.includes("waiting for 1 host");
+    };
+    await until("it waits for its host", waits, 60_000);
     signalAll(first.descendants, "SIGSTOP");
     first.signal("SIGSTOP");
     there.write(three);

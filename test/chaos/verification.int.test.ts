@@ -8,12 +8,21 @@ import { type Boundary, startUpTo } from "./boundary.js";
 import { ChaosStage } from "./campaign.js";
 import { killAt } from "./chaos-fault.js";
 import { makeMutant } from "./mutants.js";
-import { startRollback } from "./operation.js";
+import { startRollback, startUp } from "./operation.js";
 import { placeOf } from "./place.js";
-import { judgeAt, type Recovered } from "./recovery.js";
+import { judgeAt } from "./recovery.js";
 import { LocalScene } from "./local-scene.js";
 import { exitCodeOf } from "./scene.js";
 import { verdictProblems } from "./verdict.js";
+
+/** How a rollback ends, what is wrong then, and the same of the command that comes after it. */
+interface RolledBack {
+  readonly code: number | null | undefined;
+  readonly said: string;
+  /** One thing a line; empty: nothing. */
+  readonly left: string;
+  readonly next: { readonly code: number | null | undefined; readonly left: string };
+}
 
 const host = "workers-af5f5222-2-a830c4ef-1";
 
@@ -24,8 +33,8 @@ const host = "workers-af5f5222-2-a830c4ef-1";
 describe("a create that comes while a rollback is verified", function () {
   this.timeout(120_000);
 
-  /** A rollback that meets it before the second of the listings that have to agree. Answers how it ends and what is there. */
-  const rollBack = async (installation: string): Promise<[number, Recovered]> => {
+  /** A rollback that meets it before the second of the listings that have to agree, and the command that comes after it. */
+  const rollBack = async (installation: string): Promise<RolledBack> => {
     const stage = new ChaosStage(join(repository, "examples", "quickstart"), () => ({
       program: programOf(installation),
     }));
@@ -33,6 +42,11 @@ describe("a create that comes while a rollback is verified", function () {
     const operation = stage.operations.scale;
     const start = (sandbox: Sandbox) => startRollback(sandbox, stack);
     const sandbox = (await stage.baseline("first")).copy();
+    const place = placeOf("previous", operation.previous);
+    const problems = async () => {
+      const { verdict } = await judgeAt(LocalScene.in(sandbox, stack), place);
+      return verdictProblems(verdict).join("\n");
+    };
     try {
       const create: Boundary = { side: "before", kind: "call", what: "create", name: host, nth: 1 };
       await killAt(sandbox, operation, create, "tree");
@@ -43,11 +57,10 @@ describe("a create that comes while a rollback is verified", function () {
       addTwin(sandbox.cloudFile, "workers-af5f5222-0-a830c4ef-1", host);
       clearFaults(sandbox.cloudFile);
       const code = await exitCodeOf(command);
-      assert.ok(typeof code === "number", command.said);
-      return [
-        code,
-        await judgeAt(LocalScene.in(sandbox, stack), placeOf("previous", operation.previous)),
-      ];
+      const left = await problems();
+      const next = startUp(sandbox, stage.targets.first);
+      const nextCode = await exitCodeOf(next);
+      return { code, said: command.said, left, next: { code: nextCode, left: await problems() } };
     } finally {
       await sandbox.close();
       await stage.close();
@@ -71,18 +84,32 @@ describe("a create that comes while a rollback is verified", function () {
     }
   };
 
-  it("is taken back as well, or told of", async () => {
-    const [code, { verdict }] = await rollBack(repository);
-    if (code === 3) assert.match(verdictProblems(verdict).join("\n"), new RegExp(host));
-    else assert.deepEqual([code, verdictProblems(verdict)], [0, []]);
+  it("is taken back as well, or named and taken back by the next command", async () => {
+    const { code, said, left, next } = await rollBack(repository);
+    if (code === 0) assert.equal(left, "");
+    else {
+      assert.equal(code, 3, said);
+      assert.match(said, new RegExp(host));
+    }
+    assert.deepEqual(next, { code: 0, left: "" });
   });
 
   it("is an orphan where nothing is verified", async () => {
     const folder = makeMutant("noVerification");
     try {
-      const [code, { verdict }] = await rollBack(folder);
+      const { code, left } = await rollBack(folder);
       assert.equal(code, 0);
-      assert.match(verdictProblems(verdict).join("\n"), new RegExp(`orphans: ${host}`));
+      assert.match(left, new RegExp(`orphans: ${host}`));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("is left for good where it is only told of", async () => {
+    const folder = makeMutant("toldOnly");
+    try {
+      const { next } = await rollBack(folder);
+      assert.match(next.left, new RegExp(`orphans: ${host}`));
     } finally {
       rmSync(folder, { recursive: true });
     }

@@ -561,6 +561,14 @@ describe("delete", () => {
     assert.equal(handler.resources.get("r-1")?.phase, "gone");
   });
 
+  it("refuses what this engine run itself has made, under whatever record", async () => {
+    const { resource, handler, counted } = bridge({ served: new Set() });
+    const { id } = await resource.create(inputs);
+    await assert.rejects(resource.delete(id, inputs), failsWith("BAD_STATE"));
+    assert.equal(counted("remove"), 0);
+    assert.equal(handler.resources.get(id)?.phase === "gone", false);
+  });
+
   it("succeeds for what is gone already, without asking for it", async () => {
     const { resource, handler, counted } = bridge();
     await resource.delete("r-1", inputs);

@@ -16,8 +16,8 @@ export interface WriteRow {
 /** Which write is held back, and whether before it takes effect or before its answer. */
 export interface HoldRequest extends WriteRow {
   readonly side: "before" | "after";
-  /** Counted from 1 among the writes alike, from the beginning of the bucket's log. */
-  readonly nth: number;
+  /** Counted from 1 among the writes alike, from the beginning of the bucket's log; or the first one that writes such a text. */
+  readonly nth: number | ((body: string) => boolean);
 }
 
 /** A write that is held back as soon as it comes. */
@@ -71,14 +71,20 @@ export class Bucket {
   async write(
     what: WriteKind,
     key: string,
-    { change, isWaitedFor }: { change: () => void; isWaitedFor: () => boolean },
+    {
+      change,
+      isWaitedFor,
+      body,
+    }: { change: () => void; isWaitedFor: () => boolean; body?: Buffer },
   ): Promise<void> {
     const name = lastingName(key);
     this.log.push({ what, name });
-    const nth = this.log.filter((row) => row.what === what && row.name === name).length;
-    const holding = this.holdings.find(
-      ({ request }) => request.what === what && request.name === name && request.nth === nth,
-    );
+    const count = this.log.filter((row) => row.what === what && row.name === name).length;
+    const holding = this.holdings.find(({ request, isReached }) => {
+      if (request.what !== what || request.name !== name) return false;
+      if (typeof request.nth === "number") return request.nth === count;
+      return !isReached && request.nth(body?.toString("utf8") ?? "");
+    });
     if (holding !== undefined) holding.isWaitedFor = isWaitedFor;
     if (holding?.request.side === "before") {
       holding.isReached = true;

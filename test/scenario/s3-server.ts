@@ -96,7 +96,7 @@ async function put(bucket: Bucket, { request, response, key, body }: Put): Promi
   if (source === undefined) {
     const object = { body, modified: new Date() };
     const change = () => bucket.objects.set(key, object);
-    if (await isDone(bucket, "put", { request, key, change })) {
+    if (await isDone(bucket, "put", { request, key, change, body })) {
       response.writeHead(200, { etag: etagOf(object) }).end();
     }
     return;
@@ -118,10 +118,15 @@ async function put(bucket: Bucket, { request, response, key, body }: Put): Promi
 async function isDone(
   bucket: Bucket,
   kind: WriteKind,
-  about: { readonly request: IncomingMessage; readonly key: string; readonly change: () => void },
+  about: {
+    readonly request: IncomingMessage;
+    readonly key: string;
+    readonly change: () => void;
+    readonly body?: Buffer;
+  },
 ): Promise<boolean> {
-  const { request, key, change } = about;
-  await bucket.write(kind, key, { change, isWaitedFor: () => !request.socket.destroyed });
+  const { request, key, ...write } = about;
+  await bucket.write(kind, key, { ...write, isWaitedFor: () => !request.socket.destroyed });
   return !request.socket.destroyed;
 }
 

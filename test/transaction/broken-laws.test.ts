@@ -172,6 +172,19 @@ const defects: readonly Defect[] = [
     },
   },
   {
+    name: "law 3: planning before the last calls of a dead command have come to their end",
+    law: /^law 3: LocalHost-\d+ is an orphan/,
+    history: history({
+      before: one,
+      commands: [up(two, { at: "call", number: 0, what: "killLate" })],
+      wayOut: "rollback",
+    }),
+    sabotage: ({ engine, provider }) => {
+      const hasty = { get: () => false, set: () => undefined };
+      return { engine: Object.create(engine, { unsettled: hasty }) as StackEngine, provider };
+    },
+  },
+  {
     name: "law 3: believing an update that never happened",
     law: /^law 3: LocalHost\/cp-0-\w+-1 is not what is (wanted|recorded)/,
     history: history({
