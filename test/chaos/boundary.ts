@@ -8,6 +8,7 @@ import type { Sandbox } from "../scenario/sandbox.js";
 import { type Bucket, type WriteKind, type WriteRow } from "../scenario/s3-bucket.js";
 import { S3Backend } from "../scenario/s3-server.js";
 import { until } from "../scenario/until.js";
+import { patient } from "./patience.js";
 
 /**
  * An instant of a run: just before or just after one thing that it does to the world outside. Calls
@@ -96,7 +97,7 @@ export async function startUpTo(
       }
       return reached;
     },
-    reachDeadlineMs,
+    patient(reachDeadlineMs),
   );
   return command;
 }

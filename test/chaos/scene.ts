@@ -5,6 +5,7 @@ import type { Boundary } from "./boundary.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import type { Course, Typed } from "./laws.js";
 import type { Operation } from "./operation.js";
+import { patient } from "./patience.js";
 import type { Place } from "./place.js";
 import type { Picker } from "./random.js";
 import type { PlaceVerdict } from "./verdict.js";
@@ -17,7 +18,7 @@ export async function exitCodeOf(
   deadlineMs = commandDeadlineMs,
 ): Promise<number | null | undefined> {
   try {
-    await until("the command ends", () => command.hasEnded, deadlineMs);
+    await until("the command ends", () => command.hasEnded, patient(deadlineMs));
   } catch {
     await command.killTree();
     return undefined;

@@ -8,6 +8,7 @@ import { Sandbox, sharedBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { programOf } from "../support/mutant.js";
 import { makeMutant } from "./mutants.js";
+import { patient } from "./patience.js";
 
 const two: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true, bootMs: 8_000 }, "worker-0": {} },
@@ -52,7 +53,7 @@ describe("a command that goes on with records that others have written since", f
       assert.equal(first.hasEnded, false, first.said);
       return first.said.includes("waiting for 1 host");
     };
-    await until("it waits for its host", waits, 60_000);
+    await until("it waits for its host", waits, patient(60_000));
     signalAll(first.descendants, "SIGSTOP");
     first.signal("SIGSTOP");
     there.write(three);

@@ -173,10 +173,10 @@ const defects: readonly Defect[] = [
   },
   {
     name: "law 3: planning before the last calls of a dead command have come to their end",
-    law: /^law 3: LocalHost-\d+ is an orphan/,
+    law: /^law 3: an undisturbed rollback ended: stopped incomplete: LocalHost\/db-0-\w+-1 \(LocalHost-4\) is not what is recorded/,
     history: history({
-      before: one,
-      commands: [up(two, { at: "call", number: 0, what: "killLate" })],
+      before: two,
+      commands: [up(withDisk(30), { at: "call", number: 0, what: "killLate" })],
       wayOut: "rollback",
     }),
     sabotage: ({ engine, provider }) => {
