@@ -119,7 +119,7 @@ export const mutants = {
     {
       find: "async removeDead(stack, locks) {",
       replace:
-        "$& throw lockedByPulumi(`cannot change ${stack}`, locks[0].lock, { stack, lives: true });",
+        "$& throw lockedByPulumi('cannot change it', locks[0].lock, { stack, lives: true });",
     },
   ],
   /** What is recorded twice is deleted with the record that Pulumi has replaced. */

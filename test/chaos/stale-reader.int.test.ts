@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, rmSync, symlinkSync } from "node:fs";
 import type { Deployment } from "../scenario/ledger-judge.js";
+import { letBoot } from "../scenario/cloud-faults.js";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import { signalAll } from "../scenario/process-tree.js";
 import { S3Server } from "../scenario/s3-server.js";
@@ -11,7 +12,7 @@ import { makeMutant } from "./mutants.js";
 import { patient } from "./patience.js";
 
 const two: ScenarioCluster = {
-  machines: { "cp-0": { controlPlane: true, bootMs: 8_000 }, "worker-0": {} },
+  machines: { "cp-0": { controlPlane: true }, "worker-0": {} },
 };
 const three: ScenarioCluster = { machines: { ...two.machines, "worker-1": {} } };
 
@@ -45,7 +46,7 @@ describe("a command that goes on with records that others have written since", f
     here = await machine(program);
     there = await machine({});
     // One cloud for both, as a cloud is, and one passphrase.
-    await here.capstan(0, "local", "fault", "--clear");
+    await here.fault("create", "neverBoots", "--name", "cp-0");
     mkdirSync(there.state);
     symlinkSync(here.cloudFile, there.cloudFile);
     const first = here.startUp();
@@ -56,6 +57,7 @@ describe("a command that goes on with records that others have written since", f
     await until("it waits for its host", waits, patient(60_000));
     signalAll(first.descendants, "SIGSTOP");
     first.signal("SIGSTOP");
+    letBoot(here.cloudFile);
     there.write(three);
     await there.up();
     first.signal("SIGCONT");

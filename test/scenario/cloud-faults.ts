@@ -52,6 +52,15 @@ export function addTwin(cloudFile: string, of: string, name: string): void {
   });
 }
 
+/** Hosts that are still to boot, or never would have, run from now on. */
+export function letBoot(cloudFile: string): void {
+  edit(cloudFile, (database) =>
+    database
+      .prepare("UPDATE resources SET ready_ms = ? WHERE kind = 'LocalHost' AND state = 'pending'")
+      .run(Date.now()),
+  );
+}
+
 /** Every host is gone at once, as where a cloud's zone is, or its listing is wrong. */
 export function killAllHosts(cloudFile: string): void {
   edit(cloudFile, (database) =>

@@ -76,6 +76,8 @@ export class Sandbox {
   readonly cloudFile: string;
   /** The file of another local cloud that commands are sent to; the one in the state folder without. */
   localCloud: string | undefined;
+  /** What commands are run by from now on, instead of what the options say. */
+  runner: readonly string[] | undefined;
   private readonly started: Command[] = [];
 
   private constructor(
@@ -108,7 +110,7 @@ export class Sandbox {
   }
 
   /** Another one that goes on from where this one is. Nothing may run in this one. */
-  copy(where: Pick<SandboxOptions, "parent" | "program"> = {}): Sandbox {
+  copy(where: Pick<SandboxOptions, "parent" | "program" | "runner"> = {}): Sandbox {
     const backend = this.options.backend?.copy();
     const options = { ...this.options, ...where, ...(backend && { backend }) };
     const copy = new Sandbox(freshFolder(options), this.pulumiFolder, options);
@@ -133,7 +135,8 @@ export class Sandbox {
 
   /** Starts the command line and does not wait. */
   start(...args: string[]): Command {
-    const { program: cli = commandLine, backend, json, env, runner = [] } = this.options;
+    const { program: cli = commandLine, backend, json, env } = this.options;
+    const { runner = this.options.runner ?? [] } = this;
     const where = ["--state", this.state, ...(backend ? ["--backend", backend.url] : [])];
     const how = json === true ? ["--json"] : [];
     const [program, ...words] = [...runner, process.execPath, cli, ...where, ...how, ...args];

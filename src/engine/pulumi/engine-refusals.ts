@@ -1,4 +1,6 @@
 import { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { type StorageFailure, storageWords } from "../../api/storage-failure.js";
 import { withoutPasswords } from "../backend/project.js";
 import type { PulumiResult } from "./pulumi.js";
 import {
@@ -32,11 +34,31 @@ export function refuseOtherCluster(state: StackState, stack: string, workspace: 
 export function engineFailed(what: string, result: PulumiResult): CapstanError {
   const [lock] = refusingLocks(result);
   if (lock !== undefined) return lockedByPulumi(what, lock);
-  return new CapstanError({
-    code: "ENGINE_FAILED",
-    source: "engine",
-    message: `${what}: ${lastWords(result)}`,
-  });
+  const words = lastWords(result);
+  const failure = storageFailureIn(words);
+  return new CapstanError(
+    omitUndefined({
+      code: "ENGINE_FAILED",
+      source: "engine",
+      message: `${what}: ${words}`,
+      hint: failure && storageWords[failure].hint,
+    }),
+  );
+}
+
+/** What the system says of a file, as Go words it: an engine tells of its own files in no other way. Source: golang.org/x/sys/unix, zerrors_linux.go. */
+const fileErrors: readonly (readonly [words: string, failure: StorageFailure])[] = [
+  ["no space left on device", "full"],
+  ["disk quota exceeded", "full"],
+  ["read-only file system", "refused"],
+  ["permission denied", "refused"],
+  ["input/output error", "broken"],
+];
+
+/** Why an engine could not use a file, if that is what it has failed of: such words stand at the end of an error. */
+function storageFailureIn(words: string): StorageFailure | undefined {
+  const ends = words.split("; ");
+  return fileErrors.find(([text]) => ends.some((end) => end.endsWith(`: ${text}`)))?.[1];
 }
 
 /** The locks that have refused a run; none of one that ended well. */
