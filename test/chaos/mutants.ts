@@ -94,6 +94,14 @@ export const mutants = {
       find: "const ours = ({ who }) => who.clusterUid === prior.transaction?.clusterUid;",
       replace: "const ours = () => true;",
     },
+    {
+      find: "known === undefined ? { cluster } : { cluster, clusterUid: known }",
+      replace: "{ cluster }",
+    },
+    {
+      find: "const { cluster, transaction } = this.goal;\n        const scope = { cluster, clusterUid: transaction.clusterUid };",
+      replace: "const { cluster, transaction } = this.goal;\n        const scope = { cluster };",
+    },
   ],
   /** A rollout makes one host more than maxSurge. */
   greedySurge: [{ find: "fencepostsOf(bounds).maxSurge", replace: "($&) + 1" }],
