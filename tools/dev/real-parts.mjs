@@ -11,7 +11,7 @@ import { ensureNodeParts } from "./node-parts.mjs";
 import { ensurePostgres } from "./postgres.mjs";
 
 /** Programs that are called like the Debian packages that have them. */
-const programs = ["cloud-init", "openssl", "shellcheck", "strace", "tmux", "unzip"];
+const programs = ["cloud-init", "faketime", "openssl", "shellcheck", "strace", "tmux", "unzip"];
 
 /**
  * Installs what is missing, once: repeating it costs a look at PATH and at the cache.
