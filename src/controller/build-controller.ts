@@ -44,7 +44,7 @@ export interface Watched extends Pick<ControllerOptions, "source" | "sink" | "pr
 }
 
 /** A controller and what it works with. */
-export interface BuiltController {
+interface BuiltController {
   readonly controller: Controller;
   readonly queue: KeyedQueue;
   /** The only way of the controller and its engines to a cloud. */

@@ -95,7 +95,7 @@ function addTwins(
 const changing = ["created", "updated", "terminated", "disowned", "marked"];
 
 /** The rows of a cloud at two instants, and which of those that carry a cluster's name are not its own. */
-export interface Surroundings {
+export interface CloudRows {
   readonly before: readonly CloudRow[];
   readonly after: readonly CloudRow[];
   readonly namesakes?: ReadonlySet<string>;
@@ -108,7 +108,7 @@ export interface Surroundings {
 export function neighbourChanges(
   cluster: string,
   ledger: readonly LedgerRow[],
-  { before, after, namesakes = new Set() }: Surroundings,
+  { before, after, namesakes = new Set() }: CloudRows,
 ): string[] {
   const isTheirs = (whose: string | null, id: string | null) =>
     namesakes.has(id ?? "") || (whose !== null && whose !== cluster);
