@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Deployment } from "../scenario/ledger-judge.js";
 import { letBoot } from "../scenario/cloud-faults.js";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
@@ -8,6 +9,7 @@ import { S3Server } from "../scenario/s3-server.js";
 import { Sandbox, sharedBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { programOf } from "../support/mutant.js";
+import { scratchFolder } from "../support/scratch.js";
 import { makeMutant } from "./mutants.js";
 import { patient } from "./patience.js";
 
@@ -22,6 +24,7 @@ const three: ScenarioCluster = { machines: { ...two.machines, "worker-1": {} } }
  */
 describe("a command that goes on with records that others have written since", function () {
   this.timeout(180_000);
+  const scratch = scratchFolder();
   let server: S3Server;
   let here: Sandbox;
   let there: Sandbox;
@@ -35,8 +38,10 @@ describe("a command that goes on with records that others have written since", f
   });
 
   const machine = async (program: object): Promise<Sandbox> => {
-    const { url, env } = backend;
-    return Sandbox.make(two, { backend: sharedBackend(url, env), ...program });
+    const passphrase = join(scratch.path, "passphrase");
+    writeFileSync(passphrase, "a passphrase for tests\n");
+    const env = { ...backend.env, PULUMI_CONFIG_PASSPHRASE_FILE: passphrase };
+    return Sandbox.make(two, { backend: sharedBackend(backend.url, env), ...program });
   };
   let backend: { readonly url: string; readonly env: Readonly<Record<string, string>> };
 

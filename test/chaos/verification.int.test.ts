@@ -54,7 +54,8 @@ describe("a create that comes while a rollback is verified", function () {
       const nth = (await listingsOf(sandbox.copy(), start)) - 1;
       const last: Boundary = { side: "before", kind: "call", what: "list", name: null, nth };
       const command = await startUpTo(sandbox, last, () => start(sandbox), "late");
-      addTwin(sandbox.cloudFile, "workers-af5f5222-0-a830c4ef-1", host);
+      const like = { cluster: stack.replace(".", "/"), name: "workers-af5f5222-0-a830c4ef-1" };
+      addTwin(sandbox.cloudFile, like, host);
       clearFaults(sandbox.cloudFile);
       const code = await exitCodeOf(command);
       const left = await problems();

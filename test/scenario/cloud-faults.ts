@@ -1,4 +1,5 @@
 import { DatabaseSync } from "node:sqlite";
+import type { CloudRow } from "./ledger-judge.js";
 
 /** A fault as the table `faults` of the local cloud has it; docs/local-cloud.md tells the modes. */
 export interface FaultRow {
@@ -36,8 +37,12 @@ function edit(file: string, change: (database: DatabaseSync) => void): void {
   }
 }
 
-/** A host appears like one that there is, under another name: a create that comes late. */
-export function addTwin(cloudFile: string, of: string, name: string): void {
+/** A host appears like one that a cluster has, under another name: a create that comes late. */
+export function addTwin(
+  cloudFile: string,
+  { cluster, name: of }: Pick<CloudRow, "cluster" | "name">,
+  name: string,
+): void {
   edit(cloudFile, (database) => {
     const columns = database.prepare("SELECT name FROM pragma_table_info('resources')").all();
     const values: Record<string, string> = {
@@ -47,8 +52,10 @@ export function addTwin(cloudFile: string, of: string, name: string): void {
     };
     const twin = columns.map(({ name: column }) => values[String(column)] ?? String(column));
     database
-      .prepare(`INSERT INTO resources SELECT ${twin.join(", ")} FROM resources WHERE name = ?1`)
-      .run(of, name);
+      .prepare(
+        `INSERT INTO resources SELECT ${twin.join(", ")} FROM resources WHERE name = ?1 AND cluster = ?3`,
+      )
+      .run(of, name, cluster);
   });
 }
 
