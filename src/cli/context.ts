@@ -4,6 +4,9 @@ import { resolve } from "node:path";
 import { ensurePulumi, type PulumiToolchain } from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
+import type { Scrubbed } from "../api/leaving-text.js";
+import { isSecretName } from "../api/scrubber.js";
+import { visible } from "../api/visible.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { stackNameOf } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/pulumi/engine.js";
@@ -18,6 +21,7 @@ import { timeoutWarnings } from "../manifest/timeouts.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
+import { SecretValues } from "../provider/secret-values.js";
 import { markedLines } from "./marked-lines.js";
 import { type ManifestOptions, overridesOf } from "./manifest-options.js";
 import { Stopwatch } from "./stopwatch.js";
@@ -45,6 +49,10 @@ export interface Voice {
   readonly suggest: (text: string) => string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
+  /** A JSON document, indented. */
+  readonly emitDocument: (value: unknown) => void;
+  /** What no text may leave with. */
+  readonly secrets: SecretValues;
 }
 
 /** Everything a command works with. */
@@ -66,13 +74,21 @@ export interface CommandContext extends Voice {
 }
 
 export function makeVoice(options: GlobalOptions): Voice {
-  const terminal = processTerminal(process.env);
+  const secrets = new SecretValues(process.env);
+  const terminal = processTerminal(process.env, secrets);
   return {
     json: options.json === true,
     terminal,
     suggest: (text) => withWhereabouts(text, options),
-    emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
+    emit: (value) => emitJson(terminal, secrets.json(value)),
+    emitDocument: (value) => emitJson(terminal, secrets.json(value, 2)),
+    secrets,
   };
+}
+
+/** Scrubbed text by text, so that it stays the same JSON: not once more as a whole. */
+function emitJson({ document }: Terminal, json: Scrubbed): void {
+  document(visible(`${json}\n`) as Scrubbed);
 }
 
 interface ContextMeans {
@@ -105,6 +121,7 @@ export function makeContext(
       systemClock,
       { folder: project?.root ?? process.cwd(), env },
       use,
+      voice.secrets,
     ),
     interruption,
     project,
@@ -173,11 +190,24 @@ export async function openWorkspace(
       backend: options.backend,
       project: context.project,
       pulumiBinDir: toolchain.binDir,
-      env: context.env,
+      env: environmentOfEngines(options, context.env),
     }),
   );
   if (context.use === "changes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
+}
+
+/** What clouds and backends are reached with: engines need it, whoever else uses it. */
+const neededByEngines = /^(PULUMI|CAPSTAN|AWS|AZURE|ARM|GOOGLE|PG)/;
+
+/** Without the secrets that are only there for manifests to take. */
+function environmentOfEngines(
+  { varFromEnv = [] }: GlobalOptions & Pick<Partial<ManifestOptions>, "varFromEnv">,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const withheld = varFromEnv.filter((name) => isSecretName(name) && !neededByEngines.test(name));
+  if (withheld.length === 0) return env;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.includes(name)));
 }
 
 /** An engine that only reads. Throws NOT_FOUND where a state is required and nothing is recorded. */

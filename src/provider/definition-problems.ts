@@ -49,6 +49,8 @@ const definitionMembers = namesOf<ProviderDefinition>({
 const callNames = namesOf<MachineCalls>({
   timing: true,
   unobservable: true,
+  secretInputs: true,
+  secretOutputs: true,
   tokensLast: true,
   locate: true,
   locateMany: true,

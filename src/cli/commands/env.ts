@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { stackNamed } from "../../api/types.js";
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
@@ -64,7 +65,7 @@ function printExports(
   if (context.json) context.emit({ type: "env", ...about, exports });
   else {
     for (const [key, value] of Object.entries(exports)) {
-      context.terminal.document(`export ${key}=${quotedWord(value)}\n`);
+      context.terminal.document(asVerbatim(`export ${key}=${quotedWord(value)}\n`));
     }
   }
   return exitCodes.done;

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { CapstanError } from "../../api/error.js";
 import { clusterNameOf } from "../../api/types.js";
 import type { HostSettings } from "../../bootstrap/host/host-bootstrap.js";
@@ -52,7 +53,7 @@ export function renderUpgrade(
   } else if (steps.length === 0) {
     noticeTo(context)(`the host of Machine ${machine.name} runs what its manifest says`);
   } else {
-    context.terminal.document(script);
+    context.terminal.document(asVerbatim(script));
   }
   return exitCodes.done;
 }
