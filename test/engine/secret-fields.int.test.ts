@@ -95,7 +95,7 @@ const filesUnder = (folder: string) =>
     .map((entry) => join(entry.parentPath, entry.name));
 
 describe("secret fields, outputs, annotations and user data", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   let sandbox: Sandbox;
   let said: string[];
 
@@ -116,9 +116,7 @@ describe("secret fields, outputs, annotations and user data", function () {
   const inEveryFormat = async (code: number): Promise<void> => {
     const plan = ["plan", "-f", sandbox.manifests];
     for (const how of [["--details"], ["--json"]]) await run(code, ...plan, ...how);
-    for (const format of ["json", "html", "markdown", "mermaid"]) {
-      await run(code, ...plan, "--format", format);
-    }
+    for (const format of ["html", "markdown"]) await run(code, ...plan, "--format", format);
   };
   const cloudFiles = () => filesUnder(join(sandbox.folder, "vault", "cloud"));
   const assertNowhere = async (): Promise<void> => {
@@ -145,7 +143,6 @@ describe("secret fields, outputs, annotations and user data", function () {
     await run(0, "plan", "-f", sandbox.manifests);
 
     sandbox.writeObjects(objects({ password: planted["the same field, changed"] }));
-    await inEveryFormat(2);
     const [line] = (await run(2, "plan", "-f", sandbox.manifests)).match(/.*in place.*/) ?? [];
     assert.match(line ?? "", /password \[secret\] -> \[secret\]/);
     await run(0, "up", "--yes", "--json", "-f", sandbox.manifests);
@@ -154,17 +151,16 @@ describe("secret fields, outputs, annotations and user data", function () {
     const drifted = planted["the same field, changed in the cloud"];
     const there = readFileSync(host, "utf8");
     writeFileSync(host, there.replaceAll(planted["the same field, changed"], drifted));
-    for (const how of [[], ["--json"], ["--format", "markdown"], ["--format", "json"]]) {
+    for (const how of [[], ["--json"], ["--format", "markdown"]]) {
       await run(2, "drift", "-f", sandbox.manifests, ...how);
     }
     for (const how of [[], ["--json"]]) await run(0, "describe", ...how);
-    await inEveryFormat(2);
     await run(0, "up", "--yes", "-f", sandbox.manifests);
 
     for (const note of ["refused", "breaks"]) {
       sandbox.writeObjects(objects({ note, password: planted["a secret field"] }));
       await run(1, "up", "--yes", "-f", sandbox.manifests);
-      for (const args of [["describe"], ["status"]]) await run(0, ...args, "--json");
+      await run(0, "describe", "--json");
     }
     for (const how of [[], ["--json"]]) {
       await run(0, "history", ...how);
@@ -173,7 +169,6 @@ describe("secret fields, outputs, annotations and user data", function () {
       for (const key of ["Machine/cp-0", "VaultStore/store"]) {
         await run(0, "state", "show", key, ...how);
       }
-      await run(0, "state", "list", ...how);
     }
     await assertNowhere();
   });

@@ -14,7 +14,7 @@ export const madeByCloud = {
 const source = String.raw`
 import fs from "node:fs";
 import { join } from "node:path";
-import { defineProvider, refTo } from "capstan/provider";
+import { CapstanError, defineProvider, refTo } from "capstan/provider";
 
 export default ({ env }) => {
   const folder = env.VAULT_CLOUD;
@@ -32,9 +32,12 @@ export default ({ env }) => {
       .filter((name) => name.endsWith(".json"))
       .map((name) => get(name.slice(0, -5)));
   const complain = (spec) =>
-    new Error(
-      "the cloud does not take " + JSON.stringify(spec) + " from vault://admin:" + spec.password + "@host",
-    );
+    new CapstanError({
+      code: "PERMISSION",
+      source: "cloud",
+      message: "the cloud does not take " + spec.password + " and " + JSON.stringify(spec),
+      hint: "ask for more at vault://admin:" + spec.password + "@host",
+    });
   const callsOf = (kind, statusOf) => ({
     async locate(_ctx, who, id = idOf(who)) {
       const resource = get(id);
