@@ -37,6 +37,8 @@ export interface GlobalOptions {
   /** A stack of it. */
   readonly stack?: string;
   readonly json?: boolean;
+  /** Say what the command uses. */
+  readonly verbose?: boolean;
   /** Fail where nothing is recorded. */
   readonly requireState?: boolean;
 }
@@ -51,6 +53,8 @@ export interface Voice {
   readonly emit: (value: unknown) => void;
   /** A JSON document, indented. */
   readonly emitDocument: (value: unknown) => void;
+  /** Beside the output, with --verbose alone: what the command uses. */
+  readonly tell: (text: string) => void;
   /** What no text may leave with. */
   readonly secrets: SecretValues;
 }
@@ -82,6 +86,9 @@ export function makeVoice(options: GlobalOptions): Voice {
     suggest: (text) => withWhereabouts(text, options),
     emit: (value) => emitJson(terminal, secrets.json(value)),
     emitDocument: (value) => emitJson(terminal, secrets.json(value, 2)),
+    tell: (text) => {
+      if (options.verbose === true) terminal.error(markedLines("verbose: ", text));
+    },
     secrets,
   };
 }
@@ -119,7 +126,12 @@ export function makeContext(
     providers: makeProviders(
       stateDir,
       systemClock,
-      { folder: project?.root ?? process.cwd(), env },
+      {
+        folder: project?.root ?? process.cwd(),
+        env,
+        loads: (modules, base) =>
+          voice.tell(`runs code of the project: ${modules.join(", ")}, seen from ${base}`),
+      },
       use,
       voice.secrets,
     ),
@@ -173,9 +185,11 @@ function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): vo
 }
 
 /** The Pulumi that Capstan drives; it is set up where there is none. */
-export function findTools(context: CommandContext): Promise<PulumiToolchain> {
+export async function findTools(context: CommandContext): Promise<PulumiToolchain> {
   const progress = (text: string) => context.terminal.error(`${text}\n`);
-  return ensurePulumi({ env: context.env, progress });
+  const found = await ensurePulumi({ env: context.env, progress });
+  context.tell(`pulumi is ${found.bin} (${found.origin})`);
+  return found;
 }
 
 /** The workspace of a command, ready for use, with the Pulumi that goes with it. */
@@ -193,6 +207,7 @@ export async function openWorkspace(
       env: environmentOfEngines(options, context.env),
     }),
   );
+  context.tell(`stacks are in ${withoutPasswords(workspace.backendUrl)}`);
   if (context.use === "changes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
 }

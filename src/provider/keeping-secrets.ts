@@ -15,8 +15,8 @@ import type {
   UserDataTerms,
 } from "./port.js";
 import { eachBound, withMembers } from "./provider-calls.js";
-import { secretOutputsOf } from "./secret-fields.js";
-import type { SecretValues } from "./secret-values.js";
+import { secretInputsOf, secretOutputsOf } from "./secret-fields.js";
+import { type SecretValues, textsIn } from "./secret-values.js";
 
 /**
  * The same provider, of whose secret fields nothing comes back in words: what passes by in them is learned, and taken out of errors,
@@ -57,6 +57,8 @@ export function keepingSecrets(
 }
 
 class Keeper {
+  /** Of what a cloud has accepted and not carried out yet: what was in its secret fields. */
+  private readonly ofOperations = new Map<string, readonly string[]>();
   private readonly written: readonly string[];
   private readonly writtenOfCluster: readonly string[];
 
@@ -80,28 +82,46 @@ class Keeper {
   }
 
   handler(kind: string, handler: ResourceHandler): ResourceHandler {
-    const inputs = [
+    const learned = [
       ...(handler.secretInputs ?? []),
       ...(kind === this.provider.hostKind ? this.written : []),
     ];
-    const learnSpec = (spec: unknown): void => {
-      if (!isJsonObject(spec)) return;
-      for (const field of inputs) this.secrets.learn(spec[field]);
-    };
     return new Proxy(handler, {
       get: (target, key) => {
         const member = Reflect.get(target, key, target) as unknown;
         if (typeof member !== "function") return member;
         return async (...args: unknown[]) => {
-          const spec = args.at(-1);
-          if (key === "create" || key === "update") learnSpec(spec);
-          for (const one of args) if (isJsonObject(one)) learnSpec(one["spec"]);
-          return this.told(
-            await this.guarded(async () => Reflect.apply(member, target, args) as Promise<unknown>),
+          const takesSpec = key === "create" || key === "update";
+          const specs = [
+            takesSpec ? args.at(-1) : undefined,
+            ...args.map((one) => (isJsonObject(one) ? one["spec"] : undefined)),
+          ].filter(isJsonObject);
+          for (const spec of specs) for (const field of learned) this.secrets.learn(spec[field]);
+          const own = [
+            ...specs.flatMap((spec) => this.ownTexts(kind, spec)),
+            ...(key === "poll" ? (this.ofOperations.get(String(args.at(-1))) ?? []) : []),
+          ];
+          const answer = await this.guarded(
+            async () => Reflect.apply(member, target, args) as Promise<unknown>,
+            own,
           );
+          const operation = isJsonObject(answer) ? answer["operation"] : undefined;
+          if (takesSpec && typeof operation === "string") this.ofOperations.set(operation, own);
+          if (key === "poll" && isJsonObject(answer) && answer["state"] !== "running") {
+            this.ofOperations.delete(String(args.at(-1)));
+          }
+          return this.told(answer, own);
         };
       },
     });
+  }
+
+  /**
+   * All texts in the secret fields of a resource. Files, commands and annotations are full of ordinary words, so that these are
+   * taken out of what is said of this resource alone.
+   */
+  private ownTexts(kind: string, spec: JsonObject): string[] {
+    return secretInputsOf(this.provider, kind).flatMap((field) => textsIn(spec[field]));
   }
 
   async listed(list: () => Promise<readonly Observed[]>): Promise<readonly Observed[]> {
@@ -126,50 +146,54 @@ class Keeper {
   }
 
   /** What it throws says nothing of them either, and nor do the causes of that. */
-  async guarded<Answer>(call: () => Promise<Answer>): Promise<Answer> {
+  async guarded<Answer>(
+    call: () => Promise<Answer>,
+    own: readonly string[] = [],
+  ): Promise<Answer> {
     try {
       return await call();
     } catch (error) {
-      this.takeOut(error);
+      this.takeOut(error, own);
       throw error;
     }
   }
 
   /** An error keeps what it is, and who has thrown it: its words alone become others. */
-  private takeOut(error: unknown, depth = 0): void {
+  private takeOut(error: unknown, own: readonly string[], depth = 0): void {
     if (!(error instanceof Error) || depth > deepestCause) return;
     for (const [name, property] of Object.entries(Object.getOwnPropertyDescriptors(error))) {
       const text: unknown = property.value;
       if (typeof text !== "string" || property.configurable !== true) continue;
-      const told = this.secrets.scrub(text);
+      const told = this.secrets.scrub(text, own);
       if (told !== text) Object.defineProperty(error, name, { ...property, value: told });
     }
-    this.takeOut(error.cause, depth + 1);
+    this.takeOut(error.cause, own, depth + 1);
   }
 
   /** The answer of a handler: a resource, where one is, several of that, or what became of an operation. */
-  private told(answer: unknown): unknown {
-    if (Array.isArray(answer)) return answer.map((one: unknown) => this.told(one));
+  private told(answer: unknown, own: readonly string[]): unknown {
+    if (Array.isArray(answer)) return answer.map((one: unknown) => this.told(one, own));
     if (!isJsonObject(answer)) return answer;
-    if ("found" in answer) return this.presence(answer as unknown as Presence);
-    if ("state" in answer) return this.operation(answer as unknown as OperationState);
+    if ("found" in answer) return this.presence(answer as unknown as Presence, own);
+    if ("state" in answer) return this.operation(answer as unknown as OperationState, own);
     return "phase" in answer ? this.observed(answer as unknown as Observed) : answer;
   }
 
-  private presence(presence: Presence): Presence {
+  private presence(presence: Presence, own: readonly string[]): Presence {
     switch (presence.found) {
       case "one":
         return { ...presence, resource: this.observed(presence.resource) };
       case "unknown":
-        return { ...presence, reason: this.secrets.scrub(presence.reason) };
+        return { ...presence, reason: this.secrets.scrub(presence.reason, own) };
       case "none":
       case "many":
         return presence;
     }
   }
 
-  private operation(state: OperationState): OperationState {
-    return state.state === "failed" ? { ...state, failure: this.failure(state.failure) } : state;
+  private operation(state: OperationState, own: readonly string[]): OperationState {
+    if (state.state !== "failed") return state;
+    return { ...state, failure: this.failure(state.failure, own) };
   }
 
   private observed<Resource extends Omit<Observed, "who">>(resource: Resource): Resource {
@@ -179,20 +203,22 @@ class Keeper {
     for (const output of kind === undefined ? [] : secretOutputsOf(this.provider, kind)) {
       this.secrets.learn(resource.status[output]);
     }
-    const ofFailure = failure === undefined ? {} : { failure: this.failure(failure) };
-    const ofNode = node?.conditions === undefined ? {} : { node: this.node(node) };
+    if (failure === undefined && node?.conditions === undefined) return resource;
+    const own = this.ownTexts(kind ?? this.provider.hostKind, resource.spec);
+    const ofFailure = failure === undefined ? {} : { failure: this.failure(failure, own) };
+    const ofNode = node?.conditions === undefined ? {} : { node: this.node(node, own) };
     return { ...resource, ...ofFailure, ...ofNode };
   }
 
-  private node(node: NodeReport): NodeReport {
+  private node(node: NodeReport, own: readonly string[]): NodeReport {
     const conditions = (node.conditions ?? []).map((one) =>
-      one.message === undefined ? one : { ...one, message: this.secrets.scrub(one.message) },
+      one.message === undefined ? one : { ...one, message: this.secrets.scrub(one.message, own) },
     );
     return { ...node, conditions };
   }
 
-  private failure(failure: Failure): Failure {
-    return { ...failure, reason: this.secrets.scrub(failure.reason) };
+  private failure(failure: Failure, own: readonly string[]): Failure {
+    return { ...failure, reason: this.secrets.scrub(failure.reason, own) };
   }
 }
 

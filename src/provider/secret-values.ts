@@ -20,18 +20,13 @@ export class SecretValues {
 
   /** Takes every text in it for a secret. */
   learn(value: Json | undefined): void {
-    if (typeof value === "string") {
-      if (value.length < shortest) return;
-      this.values.add(value);
-      this.values.add(JSON.stringify(value).slice(1, -1));
-    } else if (Array.isArray(value)) for (const item of value as readonly Json[]) this.learn(item);
-    else if (isJsonObject(value)) for (const member of Object.values(value)) this.learn(member);
+    for (const text of textsIn(value)) this.values.add(text);
   }
 
-  /** The text without any of them, and without what looks like a secret. */
-  readonly scrub = (text: string): Scrubbed => {
+  /** The text without any of them, without `more`, and without what looks like a secret. */
+  readonly scrub = (text: string, more: Iterable<string> = []): Scrubbed => {
     let rest = text;
-    for (const value of this.values) {
+    for (const value of [...this.values, ...more]) {
       if (rest.includes(value)) rest = rest.replaceAll(value, secretText);
     }
     return this.scrubShapes(rest) as Scrubbed;
@@ -43,4 +38,14 @@ export class SecretValues {
       typeof member === "string" ? this.scrub(member) : member;
     return JSON.stringify(value, scrubbed, indent) as Scrubbed;
   }
+}
+
+/** Every text inside a value that is long enough to be a secret, as it is and as JSON writes it. Pure. */
+export function textsIn(value: Json | undefined): string[] {
+  if (typeof value === "string") {
+    if (value.length < shortest) return [];
+    return [...new Set([value, JSON.stringify(value).slice(1, -1)])];
+  }
+  if (Array.isArray(value)) return value.flatMap((item: Json) => textsIn(item));
+  return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -167,7 +167,7 @@ describe("secret fields, outputs, annotations and user data", function () {
       await run(0, "history", "show", "1", ...how);
       await run(2, "history", "diff", "1", "2", ...how);
       for (const key of ["Machine/cp-0", "VaultStore/store"]) {
-        await run(0, "state", "show", key, ...how);
+        await run(0, "state", "show", stack, key, ...how);
       }
     }
     await assertNowhere();

@@ -31,6 +31,7 @@ export function makeProgram({ silent = false } = {}): Command {
       "work on this stack of that project (default: of the present one)",
     )
     .option("--json", "JSON lines instead of text")
+    .option("--verbose", "say beside the output what is used: Pulumi, backend, code of the project")
     .exitOverride()
     .configureOutput({
       writeErr: (text) => {
