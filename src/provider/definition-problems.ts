@@ -104,7 +104,8 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
 function secretProblems({ machineSpec, clusterSpec, machine, kinds }: Written<ProviderDefinition>) {
   const nested = (of: string, spec: unknown) =>
     nestedSecretsIn(membersOf(spec)["schema"]).map(
-      (path) => `${of}: writeOnly of ${path} must stand at ${path.split(".")[0] ?? path}, as a whole`,
+      (path) =>
+        `${of}: writeOnly of ${path} must stand at ${path.split(".")[0] ?? path}, as a whole`,
     );
   const lists = (at: string, calls: unknown) =>
     ["secretInputs", "secretOutputs"].flatMap((name) => {

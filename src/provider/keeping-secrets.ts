@@ -36,9 +36,11 @@ export function keepingSecrets(
       return provider.compile(cluster, providerSpec, machines, lookedUp);
     },
     inventory: async (ctx, scope) => keeper.listed(() => provider.inventory(ctx, scope)),
-    owned: provider.owned && (async (ctx) => keeper.listed(async () => provider.owned?.(ctx) ?? [])),
+    owned:
+      provider.owned && (async (ctx) => keeper.listed(async () => provider.owned?.(ctx) ?? [])),
     identity:
-      provider.identity && (async (ctx) => keeper.guarded(async () => provider.identity?.(ctx) ?? {})),
+      provider.identity &&
+      (async (ctx) => keeper.guarded(async () => provider.identity?.(ctx) ?? {})),
     resolve:
       provider.resolve &&
       (async (ctx, question) =>
@@ -46,9 +48,7 @@ export function keepingSecrets(
     preflight:
       provider.preflight &&
       (async (ctx, steps) => {
-        const findings = await keeper.guarded(
-          async () => provider.preflight?.(ctx, steps) ?? [],
-        );
+        const findings = await keeper.guarded(async () => provider.preflight?.(ctx, steps) ?? []);
         return findings.map((one) => keeper.finding(one));
       }),
     userData: provider.userData && keeper.terms(provider.userData),
@@ -146,10 +146,7 @@ class Keeper {
   }
 
   /** What it throws says nothing of them either, and nor do the causes of that. */
-  async guarded<Answer>(
-    call: () => Promise<Answer>,
-    own: readonly string[] = [],
-  ): Promise<Answer> {
+  async guarded<Answer>(call: () => Promise<Answer>, own: readonly string[] = []): Promise<Answer> {
     try {
       return await call();
     } catch (error) {
@@ -199,7 +196,8 @@ class Keeper {
   private observed<Resource extends Omit<Observed, "who">>(resource: Resource): Resource {
     const { failure, node } = resource;
     // What bears no marks of ours has no kind, and no record either.
-    const kind = "who" in resource ? (resource.who as Observed["who"] | undefined)?.kind : undefined;
+    const kind =
+      "who" in resource ? (resource.who as Observed["who"] | undefined)?.kind : undefined;
     for (const output of kind === undefined ? [] : secretOutputsOf(this.provider, kind)) {
       this.secrets.learn(resource.status[output]);
     }

@@ -50,7 +50,10 @@ export function withSecretFields(
     refsIn(value).some(({ $ref, output }) => outputs.get($ref)?.includes(output) === true);
   return nodes.map((node) => {
     if (node.type !== "resource") return node;
-    const marked = new Set([...secretInputsOf(provider, node.kind), ...(node.secret?.inputs ?? [])]);
+    const marked = new Set([
+      ...secretInputsOf(provider, node.kind),
+      ...(node.secret?.inputs ?? []),
+    ]);
     const inputs = Object.keys(node.spec).filter(
       (field) => marked.has(field) || takesSecret(node.spec[field] ?? null),
     );

@@ -185,6 +185,21 @@ function withUserData(
   };
 }
 
+/** The example with a password that every host is given. */
+function withSecret(
+  good: InfrastructureProvider,
+  calls: Partial<ResourceHandler> = {},
+): InfrastructureProvider {
+  const compile: InfrastructureProvider["compile"] = (...given) => {
+    const compiled = good.compile(...given);
+    const hosts = [...compiled.hosts].map(
+      ([name, spec]) => [name, { ...spec, password: "of-the-first-user" }] as const,
+    );
+    return { ...compiled, hosts: new Map(hosts) };
+  };
+  return withCalls({ ...good, compile }, { secretInputs: ["password"], ...calls });
+}
+
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
 
 /** What cannot be shown of a folder, and what the example does not have. */
@@ -204,6 +219,9 @@ const noImport = {
   "reads what is not ours without changing it, or cannot": "notOffered",
 } as const;
 const oneVersion = { "converts what is written in its older versions": "notOffered" } as const;
+const noSecrets = {
+  "keeps what its secret fields hold out of all else that it shows": "notOffered",
+} as const;
 const noUpdate = { "makes a change in place, all of it, and shows it": "notOffered" } as const;
 const noUserData = {
   "says what its hosts take at their first start, or nothing": "notOffered",
@@ -211,9 +229,10 @@ const noUserData = {
 
 /** The cases that have no verdict of a subject: the others have to pass. */
 const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<string, string>>>> = {
-  local: { ...oneVersion, "never shows a stopped host as ready": "notChecked" },
+  local: { ...oneVersion, ...noSecrets, "never shows a stopped host as ready": "notChecked" },
   "examples/provider-minimal": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...noImport,
     ...oneVersion,
@@ -221,32 +240,44 @@ const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<str
   },
   "examples/provider-minimal with an update": {
     ...notOfFolder,
+    ...noSecrets,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with fields that its cloud cannot show": {
     ...notOfFolder,
+    ...noSecrets,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with an import": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with user data": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...noImport,
     ...oneVersion,
   },
   "examples/provider-minimal with an older version": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...noImport,
+    ...noUserData,
+  },
+  "examples/provider-minimal with a secret field": {
+    ...notOfFolder,
+    ...noUpdate,
+    ...noImport,
+    ...oneVersion,
     ...noUserData,
   },
 };
@@ -266,6 +297,9 @@ const subjects = {
   "examples/provider-minimal with an older version": folderSubject({
     provider: (good) => withOlderVersion(good),
     olderSpecs,
+  }),
+  "examples/provider-minimal with a secret field": folderSubject({
+    provider: (good) => withSecret(good),
   }),
 };
 
@@ -315,6 +349,7 @@ const cases = {
   schemas: "refuses fields that it does not know",
   versions: "converts what is written in its older versions",
   userData: "says what its hosts take at their first start, or nothing",
+  secrets: "keeps what its secret fields hold out of all else that it shows",
 } as const;
 
 let made = 0;
@@ -336,6 +371,30 @@ function withUnsteadyFind(good: InfrastructureProvider, cloud: FaultyFolder) {
 let asked = 0;
 
 const mutations: readonly Mutation[] = [
+  {
+    name: "a status that repeats a secret field",
+    break: (good, cloud) =>
+      withSecret(good, {
+        create: async (ctx, who, spec) => {
+          const made = await handlerOf(good).create(ctx, who, spec);
+          const login = `admin:${String(spec["password"])}`;
+          return made.phase === "gone" ? made : cloud.put({ ...made, status: { login } });
+        },
+      }),
+    fails: [cases.secrets],
+  },
+  {
+    name: "a verdict that repeats a secret field",
+    break: (good) => ({
+      ...withSecret(good),
+      verdict: (kind, recorded, wanted) => {
+        const found = good.verdict(kind, recorded, wanted);
+        if (found.kind !== "replace") return found;
+        return { ...found, reason: `it was ${String(recorded["password"])}` };
+      },
+    }),
+    fails: [cases.secrets],
+  },
   {
     name: "another answer each time",
     break: (good) => ({ ...good, resolve: async () => ({ image: `image-${(asked += 1)}` }) }),
