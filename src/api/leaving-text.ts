@@ -4,7 +4,7 @@ declare const verbatim: unique symbol;
 /** What has been through `SecretValues.scrub`. */
 export type Scrubbed = string & { readonly [scrubbed]: true };
 /** What goes out word for word. */
-export type Verbatim = string & { readonly [verbatim]: true };
+type Verbatim = string & { readonly [verbatim]: true };
 
 /** The only texts that may leave the process. */
 export type LeavingText = Scrubbed | Verbatim;

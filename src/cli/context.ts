@@ -94,8 +94,8 @@ export function makeVoice(options: GlobalOptions): Voice {
 }
 
 /** Scrubbed text by text, so that it stays the same JSON: not once more as a whole. */
-function emitJson({ document }: Terminal, json: Scrubbed): void {
-  document(visible(`${json}\n`) as Scrubbed);
+function emitJson(terminal: Pick<Terminal, "document">, json: Scrubbed): void {
+  terminal.document(visible(`${json}\n`) as Scrubbed);
 }
 
 interface ContextMeans {

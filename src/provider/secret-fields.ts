@@ -5,7 +5,7 @@ import { type GraphNode, keyOf, type NodeKey, refsIn, type SecretFields } from "
 import type { InfrastructureProvider } from "./port.js";
 
 /** What tells which fields of a provider's resources are secret. */
-export type SecretMarks = Pick<InfrastructureProvider, "handlers" | "hostKind" | "machineSpec">;
+type SecretMarks = Pick<InfrastructureProvider, "handlers" | "hostKind" | "machineSpec">;
 
 /** People keep in annotations what no plan shows. */
 const alwaysSecretOfHosts = ["nodeAnnotations"];

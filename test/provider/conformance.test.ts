@@ -185,21 +185,6 @@ function withUserData(
   };
 }
 
-/** The example with a password that every host is given. */
-function withSecret(
-  good: InfrastructureProvider,
-  calls: Partial<ResourceHandler> = {},
-): InfrastructureProvider {
-  const compile: InfrastructureProvider["compile"] = (...given) => {
-    const compiled = good.compile(...given);
-    const hosts = [...compiled.hosts].map(
-      ([name, spec]) => [name, { ...spec, password: "of-the-first-user" }] as const,
-    );
-    return { ...compiled, hosts: new Map(hosts) };
-  };
-  return withCalls({ ...good, compile }, { secretInputs: ["password"], ...calls });
-}
-
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
 
 /** What cannot be shown of a folder, and what the example does not have. */
@@ -273,13 +258,6 @@ const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<str
     ...noImport,
     ...noUserData,
   },
-  "examples/provider-minimal with a secret field": {
-    ...notOfFolder,
-    ...noUpdate,
-    ...noImport,
-    ...oneVersion,
-    ...noUserData,
-  },
 };
 
 const subjects = {
@@ -297,9 +275,6 @@ const subjects = {
   "examples/provider-minimal with an older version": folderSubject({
     provider: (good) => withOlderVersion(good),
     olderSpecs,
-  }),
-  "examples/provider-minimal with a secret field": folderSubject({
-    provider: (good) => withSecret(good),
   }),
 };
 
@@ -349,7 +324,6 @@ const cases = {
   schemas: "refuses fields that it does not know",
   versions: "converts what is written in its older versions",
   userData: "says what its hosts take at their first start, or nothing",
-  secrets: "keeps what its secret fields hold out of all else that it shows",
 } as const;
 
 let made = 0;
@@ -371,30 +345,6 @@ function withUnsteadyFind(good: InfrastructureProvider, cloud: FaultyFolder) {
 let asked = 0;
 
 const mutations: readonly Mutation[] = [
-  {
-    name: "a status that repeats a secret field",
-    break: (good, cloud) =>
-      withSecret(good, {
-        create: async (ctx, who, spec) => {
-          const made = await handlerOf(good).create(ctx, who, spec);
-          const login = `admin:${String(spec["password"])}`;
-          return made.phase === "gone" ? made : cloud.put({ ...made, status: { login } });
-        },
-      }),
-    fails: [cases.secrets],
-  },
-  {
-    name: "a verdict that repeats a secret field",
-    break: (good) => ({
-      ...withSecret(good),
-      verdict: (kind, recorded, wanted) => {
-        const found = good.verdict(kind, recorded, wanted);
-        if (found.kind !== "replace") return found;
-        return { ...found, reason: `it was ${String(recorded["password"])}` };
-      },
-    }),
-    fails: [cases.secrets],
-  },
   {
     name: "another answer each time",
     break: (good) => ({ ...good, resolve: async () => ({ image: `image-${(asked += 1)}` }) }),

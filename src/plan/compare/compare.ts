@@ -183,9 +183,11 @@ export function valueDifferences(
   return [
     ...(left === undefined && isWorthTelling(from) ? [differenceAt(path, from, undefined)] : []),
     ...(right === undefined && isWorthTelling(to) ? [differenceAt(path, undefined, to)] : []),
-    ...names.sort(inPathOrder).flatMap((name) =>
-      valueDifferences(left?.get(name), right?.get(name), { path: [...path, name], isSecret }),
-    ),
+    ...names
+      .sort(inPathOrder)
+      .flatMap((name) =>
+        valueDifferences(left?.get(name), right?.get(name), { path: [...path, name], isSecret }),
+      ),
   ];
 }
 
@@ -220,20 +222,12 @@ function inPathOrder(left: string | number, right: string | number): number {
 
 const withheld: ReadonlySet<string | number> = new Set(["annotations", "nodeAnnotations"]);
 
-function differenceAt(
-  path: Path,
-  from: Json | undefined,
-  to: Json | undefined,
-): ValueDifference {
+function differenceAt(path: Path, from: Json | undefined, to: Json | undefined): ValueDifference {
   if (path.some((part) => withheld.has(part))) return withheldAt(path, from, to);
   return omitUndefined({ kind: "value", path: pathText(path), from, to });
 }
 
-function withheldAt(
-  path: Path,
-  from: Json | undefined,
-  to: Json | undefined,
-): ValueDifference {
+function withheldAt(path: Path, from: Json | undefined, to: Json | undefined): ValueDifference {
   const what = from === undefined ? "added" : to === undefined ? "removed" : "changed";
   return { kind: "withheld", path: pathText(path), what };
 }

@@ -239,16 +239,12 @@ function assemble(
     ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(node, decisions.get(keyOf(node)))),
     ...toDelete.map((resource) => deletionOf(resource, target, input, letGo)),
   ];
-  const shown = withoutSecretValues(
-    {
-      steps,
-      infrastructure: resourceChanges(input, target, { infrastructure, hosts, toDelete, letGo }),
-      machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
-      target,
-      cluster: target.cluster,
-    },
-    { target, prior, provider },
-  );
+  const changes = {
+    steps,
+    infrastructure: resourceChanges(input, target, { infrastructure, hosts, toDelete, letGo }),
+    machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
+  };
+  const shown = { ...withoutSecretValues(changes, { target, prior, provider }), target };
   const { orphaned, unrecorded } = unknownResources(input, target, letGo);
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
@@ -270,11 +266,12 @@ function assemble(
     former: formerMachines(prior, leaving, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
     letGo: [...letGo],
-    summary: () => summaryOf(shown),
+    summary: () => summaryOf({ ...shown, cluster: target.cluster }),
   });
   const idle = isIdle(prior, transaction.number);
   return {
     ...shown,
+    cluster: target.cluster,
     stack: stackNameOf(clusterIn(target)),
     provider: provider.name,
     oneBegins: joiningTerms(provider) !== undefined,
