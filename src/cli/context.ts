@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { ensurePulumi, type PulumiToolchain } from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
-import type { Scrubbed } from "../api/leaving-text.js";
+import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
 import { isSecretName } from "../api/scrubber.js";
 import { visible } from "../api/visible.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -51,6 +51,8 @@ export interface Voice {
   readonly suggest: (text: string) => string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
+  /** The same with the secrets that somebody has asked for. */
+  readonly emitVerbatim: (value: unknown) => void;
   /** A JSON document, indented. */
   readonly emitDocument: (value: unknown) => void;
   /** Beside the output, with --verbose alone: what the command uses. */
@@ -85,6 +87,7 @@ export function makeVoice(options: GlobalOptions): Voice {
     terminal,
     suggest: (text) => withWhereabouts(text, options),
     emit: (value) => emitJson(terminal, secrets.json(value)),
+    emitVerbatim: (value) => emitJson(terminal, asVerbatim(JSON.stringify(value))),
     emitDocument: (value) => emitJson(terminal, secrets.json(value, 2)),
     tell: (text) => {
       if (options.verbose === true) terminal.error(markedLines("verbose: ", text));
@@ -94,8 +97,8 @@ export function makeVoice(options: GlobalOptions): Voice {
 }
 
 /** Scrubbed text by text, so that it stays the same JSON: not once more as a whole. */
-function emitJson(terminal: Pick<Terminal, "document">, json: Scrubbed): void {
-  terminal.document(visible(`${json}\n`) as Scrubbed);
+function emitJson(terminal: Pick<Terminal, "document">, json: LeavingText): void {
+  terminal.document(asVerbatim(visible(`${json}\n`)));
 }
 
 interface ContextMeans {

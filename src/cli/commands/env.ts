@@ -62,7 +62,7 @@ function printExports(
   exports: Readonly<Record<string, string>>,
   context: CommandContext,
 ): number {
-  if (context.json) context.emit({ type: "env", ...about, exports });
+  if (context.json) context.emitVerbatim({ type: "env", ...about, exports });
   else {
     for (const [key, value] of Object.entries(exports)) {
       context.terminal.document(asVerbatim(`export ${key}=${quotedWord(value)}\n`));

@@ -49,7 +49,8 @@ export function renderUpgrade(
   if (context.json) {
     const names = { cluster: clusterNameOf(desired.cluster), machine: machine.name };
     const command = upgradeCommand(bundle);
-    context.emit({ type: "render", ...names, does: "upgrade", role, steps, ...bundle, command });
+    const about = { type: "render", ...names, does: "upgrade", role, steps };
+    context.emitVerbatim({ ...about, ...bundle, command });
   } else if (steps.length === 0) {
     noticeTo(context)(`the host of Machine ${machine.name} runs what its manifest says`);
   } else {

@@ -62,7 +62,7 @@ export async function renderCommand(
   }
   const { desired, kind } = found;
   const userData = userDataOf(bootstrap, terms.format);
-  context.emit(
+  context.emitVerbatim(
     omitUndefined<Readonly<Record<string, unknown>>>({
       type: "render",
       cluster: clusterNameOf(desired.cluster),
