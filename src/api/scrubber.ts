@@ -1,5 +1,6 @@
 /** Variables whose values are nobody's business, by name. */
-const secretNames = /pass(word|phrase)?|secret|token|credential|private|api_?key|access_?key|auth(?!or)/i;
+const secretNames =
+  /pass(word|phrase)?|secret|token|credential|private|api_?key|access_?key|auth(?!or)/i;
 /** Variables that say where a secret is, or that there is one, and are none. */
 const harmlessNames = /(_file|_path|_dir|_sock)$/i;
 /** Shorter values would blot out ordinary words. */
