@@ -1,4 +1,6 @@
 import { join, resolve } from "node:path";
+import { keepingSecrets } from "../src/provider/keeping-secrets.js";
+import { SecretValues } from "../src/provider/secret-values.js";
 import { pacedProvider } from "../src/provider/call-pace.js";
 import { replacingUnseen } from "../src/provider/unobservable.js";
 import { awsClients } from "./aws/calls/clients.js";
@@ -21,6 +23,8 @@ export interface Providers {
   /** Those of this release alone: no code of the project runs for them. */
   readonly ours: readonly InfrastructureProvider[];
   readonly local: LocalProvider;
+  /** What the providers' secret fields hold, as far as it has passed by. */
+  readonly secrets: SecretValues;
   close(): void;
 }
 
@@ -30,13 +34,14 @@ const localCloudVariable = "CAPSTAN_LOCAL_CLOUD";
 /**
  * Makes the providers; loads and opens nothing before it is used. `stateDir` is where the local
  * cloud keeps its file, unless the environment of `outside` names another. Without `outside` there
- * are only ours. For who only reads, the local cloud makes no file.
+ * are only ours. For who only reads, the local cloud makes no file. `secrets` learns what secret fields hold.
  */
 export function makeProviders(
   stateDir: string,
   clock: Clock,
   outside?: OutsideProviders,
   use: FileUse = "changes",
+  secrets = new SecretValues(outside?.env ?? {}),
 ): Providers {
   const elsewhere = outside?.env[localCloudVariable] ?? "";
   const file =
@@ -46,7 +51,7 @@ export function makeProviders(
   const cloud = new LocalCloud(file, clock, use);
   const local = new LocalProvider(cloud);
   const asUsed = (provider: InfrastructureProvider) =>
-    pacedProvider(replacingUnseen(provider), clock);
+    pacedProvider(replacingUnseen(keepingSecrets(provider, secrets)), clock);
   let own: readonly InfrastructureProvider[] | undefined;
   let all: readonly InfrastructureProvider[] | undefined;
   const ours = () => (own ??= [local, awsProvider(awsClients(), outside?.env)].map(asUsed));
@@ -59,6 +64,7 @@ export function makeProviders(
       return ours();
     },
     local,
+    secrets,
     close: () => {
       cloud.close();
       for (const provider of all ?? own ?? []) provider.close?.();

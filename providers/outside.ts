@@ -14,6 +14,8 @@ export interface OutsideProviders {
   readonly folder: string;
   /** CAPSTAN_PROVIDERS, comma-separated, overrides it. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Told once, before code of any of them runs: which modules, and the folder that they are named in. */
+  readonly loads?: (specifiers: readonly string[], base: string) => void;
 }
 
 /** A provider and where it comes from, as a user would say it. */
@@ -31,6 +33,7 @@ const reservedKinds = ["Machine", "Transaction", "Revision"];
  */
 export function loadProviders(outside: OutsideProviders, context: ProviderContext): Origin[] {
   const { specifiers, base } = namedProviders(outside);
+  if (specifiers.length > 0) outside.loads?.(specifiers, base);
   return specifiers.map((specifier) => ({
     provider: providerIn(loadModule(specifier, base), specifier, context),
     from: specifier,

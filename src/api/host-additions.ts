@@ -12,7 +12,7 @@ const files = Type.Array(
         pattern: "^(/[A-Za-z0-9@%_+.,:=-]+)+$",
         description: "Where it stands on the host, from the root on.",
       }),
-      content: Type.String({ description: "What is in it. Plans and states show it." }),
+      content: Type.String({ description: "What is in it. A secret: no plan shows it." }),
       permissions: Type.Optional(
         Type.String({ pattern: "^0?[0-7]{3}$", description: "As chmod takes them; else 0644." }),
       ),
@@ -50,6 +50,8 @@ export const bootstrapField = closed(
     ),
   },
   "What a host gets beyond what makes a node of it. Changing it needs a new host.",
+  // Files, commands and templates hold passwords as often as not.
+  { writeOnly: true },
 );
 
 /** What a user adds to what makes a node of a host, or puts around it. */

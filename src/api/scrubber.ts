@@ -1,5 +1,6 @@
 /** Variables whose values are nobody's business, by name. */
-const secretNames = /pass(word|phrase)?|secret|token|credential|private|api_?key|access_?key|auth/i;
+const secretNames =
+  /pass(word|phrase)?|secret|token|credential|private|api_?key|access_?key|auth(?!or)/i;
 /** Variables that say where a secret is, or that there is one, and are none. */
 const harmlessNames = /(_file|_path|_dir|_sock)$/i;
 /** Shorter values would blot out ordinary words. */
@@ -7,13 +8,14 @@ const shortestSecret = 6;
 
 const shapes: readonly (readonly [RegExp, string])[] = [
   // postgres://user:password@host, s3://key:secret@bucket
-  [/([a-z][a-z0-9+.-]*:\/\/[^\s:@/"\\]*:)[^\s@/"\\]+@/gi, "$1[redacted]@"],
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"\\]*:)[^\s@/"\\]+@/gi, "$1[redacted]@"],
   [/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, "$1 [redacted]"],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)/gs, "[redacted]"],
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, "[redacted]"],
   [/\b[a-z0-9]{6}\.[a-z0-9]{16}\b/g, "[redacted]"],
+  // A name in quotes is JSON's or YAML's: what follows it without quotes is no text, and stays what it is.
   [
-    /((?:pass(?:word|phrase)|secret|token)\\*["']?\s*[=:]\s*\\*["']?)[^\s"',;&\\]+/gi,
+    /((?:pass(?:word|phrase)|secret|token)(?:\\*["']\s*[=:]\s*\\*["']|\s*[=:]\s*\\*["']?))[^\s"',;&\\]+/gi,
     "$1[redacted]",
   ],
 ];

@@ -1,11 +1,12 @@
 import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { CapstanError, messageOf } from "../api/error.js";
+import type { LeavingText } from "../api/leaving-text.js";
 
 /**
  * Writes a file that only its owner reads, whole or not at all, in the place of one that is there. Throws
  * BAD_USAGE where that cannot be; `what` names it: "the plan".
  */
-export function writeClosedFile(path: string, text: string, what: string): void {
+export function writeClosedFile(path: string, text: LeavingText, what: string): void {
   const fresh = `${path}.${process.pid}.tmp`;
   try {
     writeFileSync(fresh, text, { mode: 0o600, flush: true });

@@ -4,6 +4,9 @@ import { resolve } from "node:path";
 import { ensurePulumi, type PulumiToolchain } from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
+import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
+import { isSecretName } from "../api/scrubber.js";
+import { visible } from "../api/visible.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { stackNameOf } from "../api/types.js";
 import { Engine, type Interruption } from "../engine/pulumi/engine.js";
@@ -18,6 +21,7 @@ import { timeoutWarnings } from "../manifest/timeouts.js";
 import { readSources } from "../manifest/files.js";
 import { systemClock } from "../provider/clock.js";
 import type { Clock } from "../provider/port.js";
+import { SecretValues } from "../provider/secret-values.js";
 import { markedLines } from "./marked-lines.js";
 import { type ManifestOptions, overridesOf } from "./manifest-options.js";
 import { Stopwatch } from "./stopwatch.js";
@@ -33,6 +37,8 @@ export interface GlobalOptions {
   /** A stack of it. */
   readonly stack?: string;
   readonly json?: boolean;
+  /** Say what the command uses. */
+  readonly verbose?: boolean;
   /** Fail where nothing is recorded. */
   readonly requireState?: boolean;
 }
@@ -45,6 +51,14 @@ export interface Voice {
   readonly suggest: (text: string) => string;
   /** One JSON object on a line of its own. */
   readonly emit: (value: unknown) => void;
+  /** The same with the secrets that somebody has asked for. */
+  readonly emitVerbatim: (value: unknown) => void;
+  /** A JSON document, indented. */
+  readonly emitDocument: (value: unknown) => void;
+  /** Beside the output, with --verbose alone: what the command uses. */
+  readonly tell: (text: string) => void;
+  /** What no text may leave with. */
+  readonly secrets: SecretValues;
 }
 
 /** Everything a command works with. */
@@ -66,13 +80,25 @@ export interface CommandContext extends Voice {
 }
 
 export function makeVoice(options: GlobalOptions): Voice {
-  const terminal = processTerminal(process.env);
+  const secrets = new SecretValues(process.env);
+  const terminal = processTerminal(process.env, secrets);
   return {
     json: options.json === true,
     terminal,
     suggest: (text) => withWhereabouts(text, options),
-    emit: (value) => terminal.write(`${JSON.stringify(value)}\n`),
+    emit: (value) => emitJson(terminal, secrets.json(value)),
+    emitVerbatim: (value) => emitJson(terminal, asVerbatim(JSON.stringify(value))),
+    emitDocument: (value) => emitJson(terminal, secrets.json(value, 2)),
+    tell: (text) => {
+      if (options.verbose === true) terminal.error(markedLines("verbose: ", text));
+    },
+    secrets,
   };
+}
+
+/** Scrubbed text by text, so that it stays the same JSON: not once more as a whole. */
+function emitJson(terminal: Pick<Terminal, "document">, json: LeavingText): void {
+  terminal.document(asVerbatim(visible(`${json}\n`)));
 }
 
 interface ContextMeans {
@@ -103,8 +129,14 @@ export function makeContext(
     providers: makeProviders(
       stateDir,
       systemClock,
-      { folder: project?.root ?? process.cwd(), env },
+      {
+        folder: project?.root ?? process.cwd(),
+        env,
+        loads: (modules, base) =>
+          voice.tell(`runs code of the project: ${modules.join(", ")}, seen from ${base}`),
+      },
       use,
+      voice.secrets,
     ),
     interruption,
     project,
@@ -156,9 +188,11 @@ function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): vo
 }
 
 /** The Pulumi that Capstan drives; it is set up where there is none. */
-export function findTools(context: CommandContext): Promise<PulumiToolchain> {
+export async function findTools(context: CommandContext): Promise<PulumiToolchain> {
   const progress = (text: string) => context.terminal.error(`${text}\n`);
-  return ensurePulumi({ env: context.env, progress });
+  const found = await ensurePulumi({ env: context.env, progress });
+  context.tell(`pulumi is ${found.bin} (${found.origin})`);
+  return found;
 }
 
 /** The workspace of a command, ready for use, with the Pulumi that goes with it. */
@@ -173,11 +207,25 @@ export async function openWorkspace(
       backend: options.backend,
       project: context.project,
       pulumiBinDir: toolchain.binDir,
-      env: context.env,
+      env: environmentOfEngines(options, context.env),
     }),
   );
+  context.tell(`stacks are in ${withoutPasswords(workspace.backendUrl)}`);
   if (context.use === "changes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
+}
+
+/** What clouds and backends are reached with: engines need it, whoever else uses it. */
+const neededByEngines = /^(PULUMI|CAPSTAN|AWS|AZURE|ARM|GOOGLE|PG)/;
+
+/** Without the secrets that are only there for manifests to take. */
+function environmentOfEngines(
+  { varFromEnv = [] }: GlobalOptions & Pick<Partial<ManifestOptions>, "varFromEnv">,
+  env: NodeJS.ProcessEnv,
+): NodeJS.ProcessEnv {
+  const withheld = varFromEnv.filter((name) => isSecretName(name) && !neededByEngines.test(name));
+  if (withheld.length === 0) return env;
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.includes(name)));
 }
 
 /** An engine that only reads. Throws NOT_FOUND where a state is required and nothing is recorded. */

@@ -1,6 +1,7 @@
 import { recordedKeys } from "../records/recorded-keys.js";
 import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { withoutSecretFields } from "../api/secret-fields.js";
 import type { MachineVersions } from "../api/types.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
 import { judgedDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
@@ -154,6 +155,7 @@ function unrecordedOf({ unrecorded }: Observation, planned: ReadonlySet<NodeKey>
 
 class Reporter {
   private readonly recorded: readonly RecordedResource[];
+  private readonly secretFields: readonly string[];
 
   constructor(
     private readonly state: StackState,
@@ -162,6 +164,8 @@ class Reporter {
     private readonly provider: InfrastructureProvider | undefined,
   ) {
     this.recorded = cloudResources(state);
+    const told = [state.transaction?.target, state.revision?.target];
+    this.secretFields = told.flatMap((target) => target?.secretFields ?? []);
   }
 
   /** The shared resources: planned ones in their order, then those that are to go. */
@@ -223,7 +227,7 @@ class Reporter {
       phase: hosts[0]?.phase ?? "unknown",
       reason: serving.length > 0 ? (serving[0]?.reason ?? "") : "nothing asks for it any more",
       hosts,
-      providerSpec: spec.providerSpec.value ?? {},
+      providerSpec: withoutSecretFields(spec.providerSpec.value ?? {}, this.secretFields),
     });
   }
 

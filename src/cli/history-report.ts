@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { withoutSecretFields } from "../api/secret-fields.js";
 import type { MachineVersions } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import { takenBackBy, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
@@ -112,13 +113,13 @@ export function targetOfTransaction(state: PriorState, number: number): Target |
   return open ?? targetOfRevision(revision, number);
 }
 
-export function recordedMachines({ machines }: Target): HistoryMachine[] {
+export function recordedMachines({ machines, secretFields }: Target): HistoryMachine[] {
   return machines.map(({ name, controlPlane, spec, host }: TargetMachine) => ({
     name,
     controlPlane,
     versions: spec.versions,
     host,
-    providerSpec: spec.providerSpec.value ?? {},
+    providerSpec: withoutSecretFields(spec.providerSpec.value ?? {}, secretFields),
   }));
 }
 

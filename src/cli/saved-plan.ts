@@ -9,13 +9,18 @@ import {
   whatMoved,
 } from "../plan/saved.js";
 import type { Lookups } from "../provider/port.js";
+import type { SecretValues } from "../provider/secret-values.js";
 import { writeClosedFile } from "./closed-file.js";
 import { packageVersion } from "./package.js";
 
 /** Writes the file of `plan --out`, replacing one that is there. */
-export function savePlan(path: string, plan: Omit<SavedPlan, "format" | "release">): void {
+export function savePlan(
+  path: string,
+  plan: Omit<SavedPlan, "format" | "release">,
+  secrets: Pick<SecretValues, "json">,
+): void {
   const saved: SavedPlan = { format: savedPlanFormat, release: packageVersion(), ...plan };
-  writeClosedFile(path, `${JSON.stringify(saved, null, 2)}\n`, "the plan");
+  writeClosedFile(path, secrets.json(saved, 2), "the plan");
 }
 
 /** Reads it. Throws INVALID_INPUT for what is no saved plan, PLAN_STALE for one of another release. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { withoutSecretFields } from "../api/secret-fields.js";
 import type { MachineVersions } from "../api/types.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
 import { hostsOfPoint } from "../plan/undo/point-of-no-return.js";
@@ -10,6 +11,7 @@ import {
   pendingDeletions,
   type PriorState,
   type RecordedResource,
+  shownProperties,
   standingMachines,
 } from "../records/prior-state.js";
 import { machineKey, machineOfKey, type TargetMachine } from "../records/target.js";
@@ -77,13 +79,12 @@ export function stateItemDetails(key: NodeKey, state: PriorState): StateItemDeta
   const machine = machines.find(({ name }) => machineKey(name) === key);
   if (machine !== undefined) {
     const hosts = resources.filter(({ parent }) => parent === key).map((one) => one.key);
-    return { ...item, versions: machine.spec.versions, hosts, inputs: specOf(machine) };
+    return { ...item, versions: machine.spec.versions, hosts, inputs: specOf(machine, state) };
   }
   const record = resources.find((one) => one.key === key);
   if (record === undefined) return item;
-  const { urn, inputs, outputs, secretInputs, secretOutputs = [], dependsOn } = record;
+  const { urn, inputs, outputs, dependsOn } = record;
   const needs = dependsOn.filter((need) => !isRecordKey(need) && need !== record.parent);
-  const secrets = [...secretInputs, ...secretOutputs];
   const { who, ...wanted } = inputs;
   const { who: _same, ...reported } = outputs;
   return omitUndefined({
@@ -91,8 +92,8 @@ export function stateItemDetails(key: NodeKey, state: PriorState): StateItemDeta
     undo: undoOf(key, state),
     urn,
     identity: who as JsonObject | undefined,
-    inputs: withoutSecrets(wanted, secrets),
-    outputs: withoutSecrets(reported, secrets),
+    inputs: shownProperties(record, wanted),
+    outputs: shownProperties(record, reported),
     dependsOn: needs.length > 0 ? needs : undefined,
   });
 }
@@ -157,23 +158,15 @@ function undoOf(key: NodeKey, { transaction }: PriorState): UndoClass | undefine
   return transaction?.compensable.includes(key) === true ? "compensable" : undefined;
 }
 
-function specOf({ spec }: TargetMachine): JsonObject {
-  return spec.providerSpec.value ?? {};
+function specOf({ spec }: TargetMachine, { transaction, revision }: PriorState): JsonObject {
+  const told = [revision?.target, transaction?.target];
+  const secret = told.flatMap((target) => target?.secretFields ?? []);
+  return withoutSecretFields(spec.providerSpec.value ?? {}, secret);
 }
 
 /** Everything needs Transaction. */
 function isRecordKey(key: NodeKey): boolean {
   return isRecordKind(key.split("/")[0] ?? "");
-}
-
-/** What any of its sides marks as secret is shown on none. */
-function withoutSecrets(properties: JsonObject, secrets: readonly string[]): JsonObject {
-  return Object.fromEntries(
-    Object.entries(properties).map(([key, value]) => [
-      key,
-      secrets.includes(key) ? "(secret)" : value,
-    ]),
-  );
 }
 
 /** "MachineDeployment web"; empty for what is of no set. Pure. */

@@ -1,5 +1,7 @@
 import pc from "picocolors";
 import { createdInputs } from "../report/created-inputs.js";
+import type { LeavingText } from "../api/leaving-text.js";
+import type { SecretValues } from "../provider/secret-values.js";
 import { visible, visiblePainted } from "../api/visible.js";
 import { planNotes, revisionText, stageLines } from "../plan/changes/notes.js";
 import type { Plan } from "../plan/plan.js";
@@ -22,13 +24,16 @@ export interface Terminal {
   readonly columns: number;
   /** Height in lines: what is taller cannot be redrawn in place. */
   readonly rows: number;
-  /** Text for people. Nothing in it but our colours can steer the terminal, or a CI system that reads along. */
+  /**
+   * Text for people. Nothing in it but our colours can steer the terminal, or a CI system that reads along, and no secret is in it:
+   * everything but a document is scrubbed here.
+   */
   write(text: string): void;
   error(text: string): void;
   /** What moves on a live terminal; its lines fit (`fit`). */
   draw(text: string): void;
   /** What other programs read, word for word; on a terminal it is text for people. */
-  document(text: string): void;
+  document(text: LeavingText): void;
 }
 
 /** Node.js leaves `isTTY` out where there is no terminal, whatever its types say. */
@@ -36,7 +41,10 @@ export function isTerminal({ isTTY = false }: { readonly isTTY?: boolean }): boo
   return isTTY;
 }
 
-export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
+export function processTerminal(
+  env: NodeJS.ProcessEnv,
+  { scrub }: Pick<SecretValues, "scrub">,
+): Terminal {
   const { stdout, stderr } = process;
   // NO_COLOR counts when it is not empty. Source: no-color.org.
   const wanted = (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb";
@@ -46,11 +54,20 @@ export function processTerminal(env: NodeJS.ProcessEnv): Terminal {
     live: isTerminal(stdout) && env["TERM"] !== "dumb" && env["CI"] === undefined,
     columns: isTerminal(stdout) ? stdout.columns || 80 : Infinity,
     rows: stdout.rows || 24,
-    write: (text) => void stdout.write(visiblePainted(text)),
-    error: (text) => void stderr.write(visiblePainted(text)),
-    draw: (text) => void stdout.write(text),
-    document: (text) => void stdout.write(isTerminal(stdout) ? visible(text) : text),
+    write: (text) => leave(stdout, scrub(text), visiblePainted),
+    error: (text) => leave(stderr, scrub(text), visiblePainted),
+    draw: (text) => leave(stdout, scrub(text)),
+    document: (text) => leave(stdout, text, isTerminal(stdout) ? visible : undefined),
   };
+}
+
+/** The one way out: nothing but what was scrubbed, or is meant to leave as it is. */
+function leave(
+  stream: NodeJS.WriteStream,
+  text: LeavingText,
+  form: (text: string) => string = (same) => same,
+): void {
+  stream.write(form(text));
 }
 
 /** The plan as people read it: header, tree, summary, and what else they should know. */

@@ -11,7 +11,7 @@ import { planLine } from "./survey-cluster.js";
 import { runEventDocument, secondsText } from "./outcome.js";
 import { runEventLine } from "./progress.js";
 
-type Teller = Voice & Pick<CommandContext, "clock">;
+type Teller = Pick<Voice, "json" | "terminal" | "suggest" | "emit"> & Pick<CommandContext, "clock">;
 
 /**
  * Tells what happens to clusters: a line each, with its time, or a JSON line. What a cluster is refused

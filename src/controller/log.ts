@@ -4,7 +4,7 @@ import { isCapstanError, messageOf } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { linesOf, quoted } from "../api/quoted.js";
 import type { LogLevel } from "./log-levels.js";
-import { isSecretName, scrubber } from "../api/scrubber.js";
+import { isSecretName } from "../api/scrubber.js";
 import { visible } from "../api/visible.js";
 
 export type { LogLevel };
@@ -42,8 +42,8 @@ export interface LogOptions {
   /** Text for people instead of JSON lines. */
   readonly pretty?: boolean;
   readonly colors?: boolean;
-  /** Its secrets never reach a line. */
-  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Takes secrets out of every text of a line. */
+  readonly redact: (text: string) => string;
   write(line: string): void;
 }
 
@@ -52,13 +52,12 @@ const deepestCause = 4;
 
 /** A log that writes JSON lines, or text that says on each line when, how grave and about whom. */
 export function createLog(options: LogOptions): Log {
-  const scrub = scrubber(options.env);
   const colors = pc.createColors(options.colors ?? false);
   const stream: DestinationStream = {
     write: (line) => {
       const clean = JSON.parse(line, (name, value: unknown) => {
         if (typeof value !== "string") return value;
-        return isSecretName(name) ? "[redacted]" : visible(scrub(value));
+        return isSecretName(name) ? "[redacted]" : visible(options.redact(value));
       }) as Line;
       const text = options.pretty === true ? prettyText(clean, colors) : JSON.stringify(clean);
       options.write(`${text}\n`);

@@ -1,5 +1,6 @@
 import { type Json, plainText, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { secretText, shownUnlessSecret } from "../api/secret-fields.js";
 import type { ObservedResource } from "../plan/observation.js";
 import { type RecordedResource, recordedSpec } from "../records/prior-state.js";
 
@@ -10,7 +11,7 @@ export interface DriftedField {
   readonly seen?: Json;
 }
 
-/** Field by field, in the record's order; of a secret spec only that it drifted. Pure. */
+/** Field by field, in the record's order; of a secret field only that it drifted. Pure. */
 export function driftedFields(
   record: RecordedResource,
   observed: ObservedResource | undefined,
@@ -18,12 +19,21 @@ export function driftedFields(
   if (observed === undefined || observed === "gone") return [];
   const recorded = recordedSpec(record);
   const seen = observed.spec;
-  if (record.secretInputs.includes("spec")) {
-    return sameJson(recorded, seen) ? [] : [{ path: "spec", recorded: "secret", seen: "secret" }];
+  const secret = record.secret?.inputs;
+  if (secret === undefined && record.secretInputs.includes("spec")) {
+    if (sameJson(recorded, seen)) return [];
+    return [{ path: "spec", recorded: secretText, seen: secretText }];
   }
   return [...new Set([...Object.keys(recorded), ...Object.keys(seen)])]
     .filter((path) => !sameJson(recorded[path], seen[path]))
-    .map((path) => omitUndefined({ path, recorded: recorded[path], seen: seen[path] }));
+    .map((path) => {
+      const isSecret = secret?.includes(path) === true;
+      return omitUndefined({
+        path,
+        recorded: shownUnlessSecret(recorded[path], isSecret),
+        seen: shownUnlessSecret(seen[path], isSecret),
+      });
+    });
 }
 
 /** "size small -> large, tags {} -> {"a":"b"}": recorded, then seen. Pure. */

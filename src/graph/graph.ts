@@ -1,5 +1,6 @@
 import { CapstanError } from "../api/error.js";
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import { withoutSecretFields } from "../api/secret-fields.js";
 
 /** "<Kind>/<name>": names a node within one graph. */
 export type NodeKey = string & { readonly __brand: "NodeKey" };
@@ -24,6 +25,14 @@ export function isRef(value: unknown): value is Ref {
   return isJsonObject(value) && typeof value["$ref"] === "string";
 }
 
+/** What nobody is shown of a resource: fields of its spec, and of the status that a cloud answers with. */
+export interface SecretFields {
+  /** Absent: none. */
+  readonly inputs?: readonly string[];
+  /** Absent: none. */
+  readonly outputs?: readonly string[];
+}
+
 export interface GraphNode {
   readonly kind: string;
   readonly name: string;
@@ -42,6 +51,8 @@ export interface GraphNode {
   readonly host?: NodeKey;
   /** When its host goes it stays in the cloud, without our marks. Of satellites alone. */
   readonly keep?: true;
+  /** What of it is a secret, as its provider says. Of what a target has; absent: nothing. */
+  readonly secret?: SecretFields;
 }
 
 /** Which one an external node is, and what Refs to it stand for. */
@@ -63,6 +74,11 @@ export type ResourceGraph = readonly GraphNode[];
 
 export function keyOf(node: Pick<GraphNode, "kind" | "name">): NodeKey {
   return nodeKey(node.kind, node.name);
+}
+
+/** Its inputs as everybody may see them. Pure. */
+export function shownSpec({ spec, secret }: Pick<GraphNode, "spec" | "secret">): JsonObject {
+  return withoutSecretFields(spec, secret?.inputs);
 }
 
 /** Whether the machines of a cluster share it: neither a host, which its machine's component holds, nor what lives with one. Pure. */

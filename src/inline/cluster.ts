@@ -3,6 +3,7 @@ import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
 import { Config, getProject, getStack, log, RunError, runtime } from "@pulumi/pulumi";
 import { makeProviders } from "../../providers/index.js";
+import { visible } from "../api/visible.js";
 import { CapstanError, isCapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerOf } from "../api/served-versions.js";
@@ -103,7 +104,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
     const place = { root, stack: getStack(), files };
     const plan = await planInline(given, { provider, state, place });
     const notes = [...inlineNotes(plan), ...unknownNotes(given.unknown)];
-    for (const note of notes) await log.info(note);
+    for (const note of notes) await log.info(visible(providers.secrets.scrub(note)));
     const keys = await ringOf(plan, state, keySource(provider, plan.target, systemClock));
     const program = programOf(plan, state, wholeOf(plan), {
       transaction: encodePayload(transactionPayload(plan, keys)),
@@ -168,7 +169,7 @@ async function readGiven(
   checkTexts(texts, unsettledValues(values), providers);
   const names = namesUsed(texts, Object.keys(values));
   for (const name of Object.keys(values).filter((one) => !names.includes(one))) {
-    await log.warn(`no manifest takes ${name} of the values of cluster()`);
+    await log.warn(visible(`no manifest takes ${name} of the values of cluster()`));
   }
   const { variables, unknown, resources } = await settledValues(values);
   return { ...readOne(texts, variables, providers), unknown, resources, names };

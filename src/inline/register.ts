@@ -1,10 +1,10 @@
 import {
   ComponentResource,
   CustomResource,
+  type CustomResourceOptions,
   type Inputs,
   type Output,
   type Resource,
-  type ResourceOptions,
   secret,
 } from "@pulumi/pulumi";
 import type { Json, JsonObject } from "../api/json.js";
@@ -58,9 +58,11 @@ function register(
 ): Resource {
   const { type, kind, name, parent } = registration;
   const parentResource = parent === undefined ? undefined : known.get(parent);
-  const options: ResourceOptions = omitUndefined({
+  const options: CustomResourceOptions = omitUndefined({
     dependsOn: [...after, ...registration.dependsOn.flatMap((key) => known.get(key) ?? [])],
     parent: parentResource,
+    additionalSecretOutputs:
+      registration.secretOutputs === undefined ? undefined : [...registration.secretOutputs],
   });
   if (type === "component") return new ComponentResource(componentToken(kind), name, {}, options);
   return new ServedResource(typeTokenOf(kind), name, propsOf(registration, known), options);

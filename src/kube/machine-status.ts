@@ -1,6 +1,7 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineStatus } from "../api/status.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { shownStatus } from "../provider/secret-fields.js";
 import { failureDomainOf } from "../records/target.js";
 import type { ClusterView } from "../source/cluster-view.js";
 import type { LiveObject } from "./live-object.js";
@@ -40,7 +41,7 @@ export function machineStatusOf(
       kind: `${provider.hostKind}Status`,
       id: seen.id,
       host: seen.who.name,
-      ...seen.status,
+      ...shownStatus(provider, seen.who.kind, seen.status),
     },
   });
 }

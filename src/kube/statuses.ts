@@ -12,6 +12,7 @@ import type { NodeKey } from "../graph/graph.js";
 import { cloudResources } from "../records/prior-state.js";
 import { clusterIn } from "../records/target.js";
 import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import { shownStatus } from "../provider/secret-fields.js";
 import { availabilityOf, deploymentStatusOf, type Readiness } from "../sets/status.js";
 import type { RolloutSet } from "../sets/rollout.js";
 import type { CertificateReport } from "../source/certificate-report.js";
@@ -134,7 +135,7 @@ function providerStatusOf(
       name: who.name,
       id,
       phase,
-      ...status,
+      ...shownStatus(provider, who.kind, status),
     })),
   };
 }

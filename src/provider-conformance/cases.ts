@@ -37,6 +37,7 @@ import { deletesItsOwn, locateByMarks, tellsOfTwins } from "./ownership.js";
 import { listsAllPages } from "./pages.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
 import type { Rig } from "./rig.js";
+import { keepsSecrets } from "./secrets.js";
 import { userDataTerms } from "./user-data.js";
 import { conversions } from "./versions.js";
 
@@ -77,6 +78,7 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "leaves nothing that nobody finds, whenever it is killed": survivesKill,
   "says so when the cloud refuses a change": tellsRefusals,
   "sees every field of a spec that differs": seesEachField,
+  "keeps what its secret fields hold out of all else that it shows": keepsSecrets,
   "judges and names the same at any time": judgesAtAnyTime,
 };
 

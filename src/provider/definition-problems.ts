@@ -2,6 +2,7 @@ import semver from "semver";
 import type { FailureDomains } from "../api/failure-domains.js";
 import { isJsonObject } from "../api/json.js";
 import { ignorableFields, isInRange } from "../api/provider-specs.js";
+import { nestedSecretsIn } from "../api/secret-fields.js";
 import { userDataFieldNames } from "../api/user-data-fields.js";
 import { nearest } from "../api/validate.js";
 import type { MachineCalls, ProviderDefinition } from "./definition.js";
@@ -49,6 +50,8 @@ const definitionMembers = namesOf<ProviderDefinition>({
 const callNames = namesOf<MachineCalls>({
   timing: true,
   unobservable: true,
+  secretInputs: true,
+  secretOutputs: true,
   tokensLast: true,
   locate: true,
   locateMany: true,
@@ -93,6 +96,32 @@ export function definitionProblems(definition: Written<ProviderDefinition>): str
     ...lookupProblems(definition),
     ...functionProblems("alternatives", definition.alternatives),
     ...leftoverProblems(definition),
+    ...secretProblems(definition),
+  ];
+}
+
+/** A secret that nobody would keep: marked where nobody looks for marks. */
+function secretProblems({ machineSpec, clusterSpec, machine, kinds }: Written<ProviderDefinition>) {
+  const nested = (of: string, spec: unknown) =>
+    nestedSecretsIn(membersOf(spec)["schema"]).map(
+      (path) =>
+        `${of}: writeOnly of ${path} must stand at ${path.split(".")[0] ?? path}, as a whole`,
+    );
+  const lists = (at: string, calls: unknown) =>
+    ["secretInputs", "secretOutputs"].flatMap((name) => {
+      const written = membersOf(calls)[name];
+      const isList =
+        written === undefined ||
+        (Array.isArray(written) && written.every((one) => typeof one === "string"));
+      return isList ? [] : [`${at}.${name} must be a list of fields`];
+    });
+  return [
+    ...nested("machineSpec", machineSpec),
+    ...nested("clusterSpec", clusterSpec),
+    ...lists("machine", machine),
+    ...Object.entries(membersOf(kinds)).flatMap(([kind, one]) =>
+      lists(`kinds.${kind}.calls`, membersOf(one)["calls"]),
+    ),
   ];
 }
 
@@ -316,6 +345,7 @@ function hostFieldProblems(definition: Written<ProviderDefinition>): string[] {
         ...unknownWords("rules", Object.keys(membersOf(rules)), known),
         ...unknownWords("keyInputs", keyInputs, known),
         ...unknownWords("machine.unobservable", membersOf(machine)["unobservable"], known),
+        ...unknownWords("machine.secretInputs", membersOf(machine)["secretInputs"], known),
       ]
     : [];
   return [

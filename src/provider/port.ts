@@ -232,6 +232,13 @@ export interface ResourceHandler {
    */
   readonly unobservable?: readonly string[];
   /**
+   * Inputs that hold secrets: encrypted in records and never shown. Of hosts, the fields whose schema in the Machine's object says
+   * `writeOnly` are such inputs without being named here.
+   */
+  readonly secretInputs?: readonly string[];
+  /** Members of `status` that are secrets. What takes one by a Ref holds a secret as well. */
+  readonly secretOutputs?: readonly string[];
+  /**
    * The cloud answers a create under a token that it knows with what that once made, also when that is gone. What is lost of
    * such a kind is made again under another name, and so under another token.
    */

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
-import { keyOf, type NodeKey } from "../graph/graph.js";
+import { shownUnlessSecret, withoutSecretFields } from "../api/secret-fields.js";
+import { keyOf, type NodeKey, type SecretFields } from "../graph/graph.js";
 import type { TransactionRecord, RevisionRecord } from "./transaction.js";
 import type { Identity } from "../provider/port.js";
 import { machineKey, type TargetMachine } from "./target.js";
@@ -20,6 +21,8 @@ export interface RecordedResource {
   readonly outputs: JsonObject;
   /** Absent: none. */
   readonly secretOutputs?: readonly string[];
+  /** Which fields of spec and status are the secret ones, as the recorded target says; absent: nothing tells. */
+  readonly secret?: SecretFields;
   readonly dependsOn: readonly NodeKey[];
   /** The cloud accepted it, but a create or update did not finish. */
   readonly unfinished: boolean;
@@ -100,6 +103,28 @@ export function knownSpecs(state: PriorState): ReadonlyMap<NodeKey, JsonObject> 
     ...state.pending.map(({ key, inputs }) => [key, (inputs["spec"] ?? {}) as JsonObject] as const),
     ...cloudResources(state).map((one) => [one.key, recordedSpec(one)] as const),
   ]);
+}
+
+/**
+ * Inputs or outputs of a record as everybody may see them: `[secret]` for each field that the target marks, for the whole of what
+ * is recorded as secret and of which nobody says where the secret is. Pure.
+ */
+export function shownProperties(
+  { secret, secretInputs, secretOutputs = [] }: RecordedResource,
+  properties: JsonObject,
+): JsonObject {
+  const marked = [...secretInputs, ...secretOutputs];
+  const fields: Readonly<Record<string, readonly string[] | undefined>> = {
+    spec: secret?.inputs,
+    status: secret?.outputs,
+  };
+  return Object.fromEntries(
+    Object.entries(properties).map(([key, value]) => {
+      const told = fields[key];
+      if (told !== undefined && isJsonObject(value)) return [key, withoutSecretFields(value, told)];
+      return [key, shownUnlessSecret(value, marked.includes(key))];
+    }),
+  );
 }
 
 export function recordedIdentity(resource: RecordedResource): Identity {

@@ -24,6 +24,8 @@ export interface Target {
   readonly lookups?: Lookups;
   /** What it uses that is not ours, pinned; absent: nothing. No node refers to it any more. */
   readonly externals?: ResourceGraph;
+  /** Fields of the provider's objects in it that hold secrets; absent: none. */
+  readonly secretFields?: readonly string[];
 }
 
 export interface TargetMachine extends ExpandedMachine {

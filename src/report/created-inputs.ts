@@ -1,5 +1,5 @@
 import type { Json } from "../api/json.js";
-import { isRef, keyOf, type NodeKey } from "../graph/graph.js";
+import { isRef, keyOf, type NodeKey, shownSpec } from "../graph/graph.js";
 import type { ChangeKind, Plan } from "../plan/plan.js";
 import { shownValue } from "../plan/changes/tree.js";
 import { nameRanges, rangesText, withThousands } from "./alike.js";
@@ -25,7 +25,7 @@ interface Created {
  * others will only tell when they are there is named by them. Pure.
  */
 export function createdInputs(plan: Plan): CreatedInputs[] {
-  const specs = new Map(plan.target.nodes.map((node) => [keyOf(node), node.spec]));
+  const specs = new Map(plan.target.nodes.map((node) => [keyOf(node), shownSpec(node)]));
   const groups = new Map<string, Created[]>();
   for (const one of createdIn(plan)) {
     const alike = JSON.stringify([one.kind, specs.get(one.key) ?? {}]);

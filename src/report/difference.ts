@@ -1,4 +1,5 @@
 import type { Json } from "../api/json.js";
+import { secretText } from "../api/secret-fields.js";
 import { isRef } from "../graph/graph.js";
 import type { ItemDifference, TargetDifference, ValueDifference } from "../plan/compare/compare.js";
 import { nameRanges, rangesText, withThousands } from "./alike.js";
@@ -44,9 +45,9 @@ function differenceLines(
   }
 }
 
-/** "spec.replicas 2 -> 4", "spec.taints none -> [...]", "metadata.annotations.note changed (not shown)". */
+/** "spec.replicas 2 -> 4", "spec.taints none -> [...]", "metadata.annotations.note changed: [secret]". */
 function valueText(value: ValueDifference): string {
-  if (value.kind === "withheld") return `${value.path} ${value.what} (value not shown)`;
+  if (value.kind === "withheld") return `${value.path} ${value.what}: ${secretText}`;
   return `${value.path} ${jsonText(value.from)} -> ${jsonText(value.to)}`;
 }
 

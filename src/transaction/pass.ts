@@ -154,14 +154,27 @@ function registrationOf(plan: RemainingPlan, node: GraphNode): Registration {
       who: identityOf(cluster, plan.transaction.clusterUid, node.kind, node.name),
       spec: node.spec,
     },
-    secretInputs: [],
+    ...secretPropertiesOf(node),
     dependsOn: dependenciesOf(node),
   });
 }
 
+/**
+ * Pulumi encrypts by the name of an output (rule 5.5), so the whole spec or status is encrypted that holds a secret field: nothing
+ * that a handler puts under another name in it is in clear.
+ */
+function secretPropertiesOf({
+  secret = {},
+}: GraphNode): Pick<Registration, "secretInputs" | "secretOutputs"> {
+  const secretInputs = secret.inputs === undefined ? [] : ["spec"];
+  const secretOutputs = secret.outputs === undefined ? secretInputs : [...secretInputs, "status"];
+  return secretOutputs.length === 0 ? { secretInputs } : { secretInputs, secretOutputs };
+}
+
 /** A recorded resource as it is: registering it so changes nothing. */
 function verbatim(resource: RecordedResource): Registration {
-  const { key, type, kind, name, parent, inputs, secretInputs, dependsOn } = resource;
+  const { key, type, kind, name, parent, inputs, secretInputs, secretOutputs, dependsOn } =
+    resource;
   return omitUndefined({
     key,
     type,
@@ -170,6 +183,7 @@ function verbatim(resource: RecordedResource): Registration {
     parent,
     inputs,
     secretInputs,
+    secretOutputs,
     // Pulumi for Node.js records no dependency on a parent, but it has to be registered before.
     dependsOn: parent === undefined ? dependsOn : [...new Set([parent, ...dependsOn])],
   });

@@ -20,6 +20,8 @@ export interface Registration {
   readonly inputs: JsonObject;
   /** Names of inputs that Pulumi has to encrypt. */
   readonly secretInputs: readonly string[];
+  /** Names of outputs that Pulumi has to encrypt, whatever the inputs are; absent: none. */
+  readonly secretOutputs?: readonly string[];
   /** Everything that must be done before, Refs and parent included. */
   readonly dependsOn: readonly NodeKey[];
 }

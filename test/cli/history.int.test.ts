@@ -119,7 +119,7 @@ describe("capstan history with a real engine", function () {
     const { stdout } = await sandbox.capstan(2, "history", "diff", "2", "5");
     const lines = stdout.split("\n").filter((line) => line.startsWith("  "));
     assert.deepEqual(lines, [
-      '  ~ Cluster default/demo: metadata.annotations["example.com/note"] added (value not shown)',
+      '  ~ Cluster default/demo: metadata.annotations["example.com/note"] added: [secret]',
       "  ~ Machine default/web-0: spec.providerSpec.value.tags.team none -> a",
       "  + Machine default/web-1",
       "  ~ Machine web-0: tags.team none -> a",

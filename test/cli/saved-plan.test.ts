@@ -8,6 +8,7 @@ import type { Binding } from "../../src/plan/saved.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
+import { SecretValues } from "../../src/provider/secret-values.js";
 
 describe("the file of a saved plan", () => {
   const scratch = scratchFolder();
@@ -25,7 +26,7 @@ describe("the file of a saved plan", () => {
   const file = () => join(scratch.path, "saved.json");
 
   it("is read as it was written", () => {
-    savePlan(file(), plan);
+    savePlan(file(), plan, new SecretValues({}));
     const { clusters, files, prune } = readSavedPlan(file());
     assert.deepEqual({ clusters, files, prune }, plan);
   });
@@ -36,7 +37,7 @@ describe("the file of a saved plan", () => {
       const state: StackState = { resources: [], pending: [], foreign: [], transaction };
       return [{ stack: "default.old", cluster: "default/old", state }];
     };
-    savePlan(file(), { ...plan, prune: pruneBindings(gone(3)) });
+    savePlan(file(), { ...plan, prune: pruneBindings(gone(3)) }, new SecretValues({}));
     const check = new SavedPlanCheck(file(), readSavedPlan(file()));
     check.all([binding], pruneBindings(gone(3)));
     for (const moved of [gone(4), gone(3, "uid-2"), []]) {

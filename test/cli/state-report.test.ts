@@ -95,7 +95,7 @@ describe("what is recorded of one", () => {
       const details = stateItemDetails(key, { ...prior, resources });
       assert.deepEqual(
         [details?.inputs?.["spec"], details?.outputs?.["spec"]],
-        ["(secret)", "(secret)"],
+        ["[secret]", "[secret]"],
       );
     }
   });

@@ -71,7 +71,7 @@ describe("ControllerManager", () => {
       metricsAddress: "127.0.0.1:0",
       clusterMetrics: false,
       version: "0.0.0",
-      log: createLog({ level: "debug", env: {}, write: (line) => lines.push(line) }),
+      log: createLog({ level: "debug", redact: (text) => text, write: (line) => lines.push(line) }),
       redact: (text) => text,
       overrun: () => assert.fail("no lease was held"),
     });

@@ -44,7 +44,12 @@ describe("createLog", () => {
   });
 
   function logOf(options: Partial<LogOptions> = {}): Log {
-    return createLog({ level: "info", env, write: (line) => lines.push(line), ...options });
+    return createLog({
+      level: "info",
+      redact: scrubber(env),
+      write: (line) => lines.push(line),
+      ...options,
+    });
   }
 
   function parsed(): Record<string, unknown>[] {

@@ -1,12 +1,16 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
 import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { keySecrets } from "../../src/bootstrap/certificates/secrets.js";
 import { manifestFolder } from "../deploy/manifests.js";
 import type { Command } from "../scenario/command.js";
+import { foundIn, planted, vaultObjects } from "../scenario/planted.js";
 import { until } from "../scenario/until.js";
+import { writeVaultProvider } from "../scenario/vault-provider.js";
 import { WatchRig } from "../scenario/watch-rig.js";
 import { isWrite } from "../support/api-server.js";
 
@@ -34,12 +38,16 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
   let rig: WatchRig;
   let controller: Command;
   let address: string;
+  /** Where a provider that repeats what it is given has its cloud. */
+  let vault: string;
   /** A user's own. */
   let own: ClusterKeys;
 
   before(async () => {
     own = await newClusterKeys(Date.now(), "RSA-2048");
-    rig = await WatchRig.start(machinesOf("first"), { auditLog: true });
+    vault = mkdtempSync(join(tmpdir(), "capstan-vault-"));
+    const env = writeVaultProvider(vault);
+    rig = await WatchRig.start(machinesOf("first"), { auditLog: true, env });
     for (const file of ["namespace", "service-account", "cluster-role", "role"]) {
       await rig.kubectl("apply", "-f", join(manifestFolder, `${file}.yaml`));
     }
@@ -53,7 +61,10 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
       return /metrics and probes on ([\d.:]+)/.exec(controller.said)?.[1];
     });
   });
-  after(() => rig.stop());
+  after(async () => {
+    await rig.stop();
+    rmSync(vault, { recursive: true, force: true });
+  });
 
   function machinesOf(name: string) {
     return { name, machines: { [`${name}-cp`]: { controlPlane: true, bootMs: 0 } } };
@@ -288,5 +299,37 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
       const told = [events, objects, metrics, controller.said].filter((text) => text.includes(one));
       assert.deepEqual(told, []);
     }
+  });
+
+  it("of resources are told by none either, where a cloud repeats what it was given", async () => {
+    const apply = async (...given: Parameters<typeof vaultObjects>) => {
+      rig.sandbox.writeObjects(vaultObjects(...given));
+      await rig.applyManifests();
+    };
+    const shown = async () =>
+      JSON.stringify((await rig.all("clusters,machines")).map(({ status }) => status));
+    const events = () => rig.kubectl("get", "events", "-A", "-o", "json");
+    await apply();
+    await rig.untilRunning("vaulted", 1);
+    const seen = [await shown()];
+    assert.match(seen[0] ?? "", /"adminToken":"\[secret\]"/);
+
+    const cloud = join(vault, "cloud");
+    const host = join(cloud, readdirSync(cloud).find((file) => file.startsWith("cp-0")) ?? "");
+    const drifted = planted["the same field, changed in the cloud"];
+    const there = readFileSync(host, "utf8");
+    writeFileSync(host, there.replaceAll(planted["a secret field"], drifted));
+    await until("its drift is told", async () => (await events()).includes("DriftFound"));
+    seen.push(await shown());
+
+    await apply({ password: planted["the same field, changed"], note: "refused" });
+    await until("the refusal is told", async () => (await events()).includes("does not take"));
+    seen.push(await shown(), await events(), controller.said);
+    seen.push(await (await fetch(`http://${address}/metrics`)).text());
+    assert.deepEqual(
+      seen.flatMap((text, at) => foundIn(text, `place ${at}`)),
+      [],
+    );
+    await rig.kubectl("delete", "cluster", "vaulted", "--wait=false");
   });
 });

@@ -149,7 +149,7 @@ describe("drift of a cluster", () => {
     change(engine, "a", { tags: { password: "hunter2" } });
     engine.tamper((resources) => resources.map((one) => ({ ...one, secretInputs: ["spec"] })));
     const report = await reportOn(engine);
-    assert.deepEqual(report.items.map(line), ['changed a inPlace spec "secret" -> "secret"']);
+    assert.deepEqual(report.items.map(line), ['changed a inPlace spec "[secret]" -> "[secret]"']);
     const { fields } = report.items[0] as Extract<DriftItem, { class: "changed" }>;
     assert.doesNotMatch(JSON.stringify(fields), /hunter2/);
   });

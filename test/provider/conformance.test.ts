@@ -204,6 +204,9 @@ const noImport = {
   "reads what is not ours without changing it, or cannot": "notOffered",
 } as const;
 const oneVersion = { "converts what is written in its older versions": "notOffered" } as const;
+const noSecrets = {
+  "keeps what its secret fields hold out of all else that it shows": "notOffered",
+} as const;
 const noUpdate = { "makes a change in place, all of it, and shows it": "notOffered" } as const;
 const noUserData = {
   "says what its hosts take at their first start, or nothing": "notOffered",
@@ -211,9 +214,10 @@ const noUserData = {
 
 /** The cases that have no verdict of a subject: the others have to pass. */
 const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<string, string>>>> = {
-  local: { ...oneVersion, "never shows a stopped host as ready": "notChecked" },
+  local: { ...oneVersion, ...noSecrets, "never shows a stopped host as ready": "notChecked" },
   "examples/provider-minimal": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...noImport,
     ...oneVersion,
@@ -221,30 +225,35 @@ const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<str
   },
   "examples/provider-minimal with an update": {
     ...notOfFolder,
+    ...noSecrets,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with fields that its cloud cannot show": {
     ...notOfFolder,
+    ...noSecrets,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with an import": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with user data": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...noImport,
     ...oneVersion,
   },
   "examples/provider-minimal with an older version": {
     ...notOfFolder,
+    ...noSecrets,
     ...noUpdate,
     ...noImport,
     ...noUserData,

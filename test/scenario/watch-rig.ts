@@ -43,14 +43,18 @@ export class WatchRig {
   /** `isInstalled`: the API server knows our kinds. */
   static async start(
     source: SandboxSource,
-    options: ApiServerOptions & { readonly backend?: StateBackend } = {},
+    options: ApiServerOptions & {
+      readonly backend?: StateBackend;
+      /** More of the environment of commands. */
+      readonly env?: Readonly<Record<string, string>>;
+    } = {},
     isInstalled = true,
   ): Promise<WatchRig> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-"));
-    const { backend, ...ofServer } = options;
+    const { backend, env: more = {}, ...ofServer } = options;
     const server = await ApiServer.start({ controllers: true, ...ofServer });
     const pulumi = await CountedPulumi.in(folder);
-    const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program };
+    const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program, ...more };
     const sandbox = await Sandbox.make(source, { env, ...(backend && { backend }) });
     if (isInstalled) await sandbox.capstan(0, "install");
     return new WatchRig(server, sandbox, pulumi, folder);

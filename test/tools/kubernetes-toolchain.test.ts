@@ -245,6 +245,7 @@ chmod +x "$out"
   describe("from releases", () => {
     let server: Server;
     let files: Map<string, Buffer>;
+    let digests: Map<string, string>;
     const sha256 = (content: Buffer) => createHash("sha256").update(content).digest("hex");
 
     /** What the release of etcd looks like: an archive with a folder of its name. */
@@ -258,17 +259,18 @@ chmod +x "$out"
 
     beforeEach(async () => {
       files = new Map();
+      digests = new Map();
       const arch = process.arch === "x64" ? "amd64" : process.arch;
       for (const [name, said] of Object.entries(programs).slice(1)) {
         const content = Buffer.from(scriptThatPrints(said));
         const path = `/v${kubernetesVersion}/bin/linux/${arch}/${name}`;
-        files.set(path, content).set(`${path}.sha256`, Buffer.from(sha256(content)));
+        files.set(path, content);
+        digests.set(`${name} ${kubernetesVersion} ${arch}`, `sha256:${sha256(content)}`);
       }
       const release = `etcd-v${etcdVersion}-linux-${arch}`;
       const archive = etcdArchive(release);
       files.set(`/v${etcdVersion}/${release}.tar.gz`, archive);
-      const sums = `${sha256(Buffer.from("another"))}  another.zip\n${sha256(archive)}  ${release}.tar.gz\n`;
-      files.set(`/v${etcdVersion}/SHA256SUMS`, Buffer.from(sums));
+      digests.set(`etcd ${etcdVersion} ${arch}`, `sha256:${sha256(archive)}`);
       server = createServer(({ url = "" }, response) => {
         const content = files.get(url);
         response.writeHead(content ? 200 : 404).end(content);
@@ -282,7 +284,7 @@ chmod +x "$out"
       const origins = { kubernetes: origin, etcd: origin };
       return ensureKubernetes({
         env: { ...env, PATH: process.env["PATH"] },
-        download: (request) => downloadKubernetes(controlPlaneSet, request, origins),
+        download: (request) => downloadKubernetes(controlPlaneSet, request, { origins, digests }),
         build: refuse("not asked"),
       });
     };
@@ -299,19 +301,33 @@ chmod +x "$out"
       assert.deepEqual(readdirSync(join(cache, targetName)), ["bin"], "nothing else is left");
     });
 
-    for (const name of ["kube-apiserver", "SHA256SUMS", ".tar.gz"]) {
-      it(`is refused when ${name} is not what was published`, async () => {
-        for (const [path, content] of files) {
+    for (const name of ["kube-apiserver", ".tar.gz"]) {
+      it(`is refused when ${name} is another one, also with checksums beside it that fit`, async () => {
+        for (const [path, content] of [...files]) {
           if (!path.endsWith(name)) continue;
-          files.set(
-            path,
-            Buffer.from(content.toString("latin1").replace(/[0-9a-f]/g, "0"), "latin1"),
+          const another = Buffer.from(
+            content.toString("latin1").replace(/[0-9a-f]/g, "0"),
+            "latin1",
           );
+          const sums = path.replace(/[^/]*$/, "SHA256SUMS");
+          files.set(path, another).set(`${path}.sha256`, Buffer.from(sha256(another)));
+          files.set(sums, Buffer.from(`${sha256(another)}  ${path.split("/").at(-1) ?? ""}\n`));
         }
-        await assert.rejects(ensure(), /no download \(/);
+        await assert.rejects(ensure(), /no download \(checksum of .* is [0-9a-f]{64}, pinned is/);
         assert.ok(!existsSync(join(cache, targetName)));
       });
     }
+
+    it("is refused before anything is fetched where a digest is not pinned", async () => {
+      for (const name of [...digests.keys()].filter((one) => one.startsWith("kubectl"))) {
+        digests.delete(name);
+      }
+      files.clear();
+      await assert.rejects(
+        ensure(),
+        /no download \(no checksum of kubectl 1\.[\d.]+ \w+ is pinned/,
+      );
+    });
 
     it("is refused when a file is missing there", async () => {
       files.delete([...files.keys()].find((path) => path.endsWith("/kubectl")) ?? "");

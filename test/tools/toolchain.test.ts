@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import {
   chmodSync,
   existsSync,
@@ -17,6 +20,7 @@ import { homedir, tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import {
   cacheRoot,
+  downloadPulumi,
   ensurePulumi,
   findPulumi,
   pulumiVersion,
@@ -315,6 +319,34 @@ describe("pulumi toolchain", () => {
       assert.equal(found.bin, join(cache, targetName, "bin", "pulumi"));
       assert.deepEqual(findPulumi(env), found);
       assert.deepEqual(leftovers(), []);
+    });
+
+    it("takes no other file for the release, also with a list of checksums beside it that fits", async () => {
+      const content = Buffer.from("another program");
+      const sum = createHash("sha256").update(content).digest("hex");
+      const asked: string[] = [];
+      const server = createServer(({ url = "" }, response) => {
+        asked.push(url);
+        const name = url.split("/").at(-1) ?? "";
+        response.end(/checksums|SHA256SUMS/.test(name) ? `${sum}  ${name}\n` : content);
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      try {
+        const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+        await assert.rejects(
+          ensurePulumi({
+            env,
+            download: (request) => downloadPulumi(request, origin),
+            build: refuse("not asked"),
+          }),
+          new RegExp(`no download \\(checksum of pulumi-v[^ ]+ is ${sum}, pinned is [0-9a-f]+\\)`),
+        );
+      } finally {
+        server.close();
+      }
+      assert.equal(asked.length, 1, "nothing but the archive is asked for");
+      assert.deepEqual(leftovers(), []);
+      assert.equal(findPulumi(env), undefined);
     });
 
     it("builds where it cannot download, and says why", async () => {

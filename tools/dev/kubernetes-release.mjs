@@ -9,6 +9,33 @@ export const etcdVersion = "3.6.5";
 export const etcdFile = "etcd";
 
 /**
+ * What files of these releases are, by "<file> <version> <architecture>"; of etcd its archive. Nothing is believed that is fetched
+ * beside them. A set with a program that is not here is built from Go modules, whose sums are locked: no source outside of the release
+ * itself tells digests of kube-apiserver, kube-controller-manager and kube-scheduler. Source: kubernetes-sigs/kubespray,
+ * checksums.yml at 46dbdd399, and at 1093c76f9 for 1.30.4.
+ *
+ * @type {ReadonlyMap<string, string>}
+ */
+export const kubernetesDigests = new Map(
+  [
+    ["etcd 3.6.5 amd64", "66bad39ed920f6fc15fd74adcb8bfd38ba9a6412f8c7852d09eb11670e88cac3"],
+    ["etcd 3.6.5 arm64", "7010161787077b07de29b15b76825ceacbbcedcb77fe2e6832f509be102cab6b"],
+    ["kubeadm 1.30.4 amd64", "6c6053fb8b31030ef7fffe146eb29489f7bf53d7a5ca10e0b10c907bf4b7e281"],
+    ["kubeadm 1.30.4 arm64", "609afad8590afb39b500cc5175c64b17690f7bf0b0eebcf1d347656d262e5c8c"],
+    ["kubeadm 1.34.2 amd64", "6a2346006132f6e1ed0b5248e518098cf5abbce25bf11b8926fb1073091b83f4"],
+    ["kubeadm 1.34.2 arm64", "065f7de266c59831676cc48b50f404fd18d1f6464502d53980957158e4cab3a7"],
+    ["kubeadm 1.35.3 amd64", "a3fb4b3a214a807e2ef4c3fda3196c7f97dcf8152558de5a3c473c869bda0b07"],
+    ["kubeadm 1.35.3 arm64", "647a9821c37a27bcaf6d679a191732b686c01cecd0219d5e579129f0cfd62cef"],
+    ["kubectl 1.35.3 amd64", "fd31c7d7129260e608f6faf92d5984c3267ad0b5ead3bced2fe125686e286ad6"],
+    ["kubectl 1.35.3 arm64", "6f0cd088a82dde5d5807122056069e2fac4ed447cc518efc055547ae46525f14"],
+    ["kubelet 1.34.2 amd64", "9c5e717b774ee9b9285ce47e7d2150c29e84837eb19a7eaa24b60b1543c9d58f"],
+    ["kubelet 1.34.2 arm64", "3e31b1bee9ab32264a67af8a19679777cd372b1c3a04b5d7621289cf137b357c"],
+    ["kubelet 1.35.3 amd64", "28d570423eaad5f1f5658a646bd8c015c786c95d62ffaf14bf35fa0c4326fa05"],
+    ["kubelet 1.35.3 arm64", "58496a5d16d4316b18397735190d2d41e0c368169ecb458d91b09f4cd1e03c80"],
+  ].map(([file = "", digest = ""]) => [file, `sha256:${digest}`]),
+);
+
+/**
  * @typedef {object} ProgramSet
  * @property {string} name of its folder in the cache
  * @property {string} version of Kubernetes

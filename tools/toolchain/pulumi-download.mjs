@@ -2,11 +2,10 @@
 
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { cliFile, pulumiVersion } from "./pulumi-release.mjs";
-import { fetchFile, fetchText, publishedChecksum, unpack } from "./release-download.mjs";
+import { cliFile, pulumiDigests, pulumiVersion } from "./pulumi-release.mjs";
+import { fetchFile, pinnedDigest, unpack } from "./release-download.mjs";
 
 const releases = "https://get.pulumi.com/releases/sdk";
-const checksums = `https://github.com/pulumi/pulumi/releases/download/v${pulumiVersion}/pulumi-${pulumiVersion}-checksums.txt`;
 
 /** @type {ReadonlyMap<string, string>} what a release calls the platforms of Node.js */
 const osNames = new Map([
@@ -15,13 +14,18 @@ const osNames = new Map([
   ["win32", "windows"],
 ]);
 
-/** @type {import("./cached-toolchain.mjs").Install} */
-export async function downloadPulumi({ folder, progress }) {
-  const archive = archiveName();
+/**
+ * @param {import("./cached-toolchain.mjs").InstallRequest} request
+ * @param {string} [origin]
+ * @returns {Promise<void>}
+ */
+export async function downloadPulumi({ folder, progress }, origin = releases) {
+  const platform = platformName();
+  const archive = `pulumi-v${pulumiVersion}-${platform}`;
+  const expected = pinnedDigest(pulumiDigests, platform, archive);
   progress(`downloading pulumi ${pulumiVersion}`);
-  const expected = publishedChecksum(await fetchText(checksums), archive);
   const file = join(folder, archive);
-  await fetchFile(`${releases}/${archive}`, file, expected);
+  await fetchFile(`${origin}/${archive}`, file, expected);
 
   progress(`unpacking pulumi ${pulumiVersion}`);
   await unpack(file, folder);
@@ -35,13 +39,12 @@ export async function downloadPulumi({ folder, progress }) {
 }
 
 /**
- * @returns {string}
+ * @returns {string} how the name of this platform's archive ends
  */
-function archiveName() {
+function platformName() {
   const os = osNames.get(process.platform);
   if (!os || !["x64", "arm64"].includes(process.arch)) {
     throw new Error(`there is no release for ${process.platform}-${process.arch}`);
   }
-  const extension = os === "windows" ? "zip" : "tar.gz";
-  return `pulumi-v${pulumiVersion}-${os}-${process.arch}.${extension}`;
+  return `${os}-${process.arch}.${os === "windows" ? "zip" : "tar.gz"}`;
 }

@@ -21,7 +21,7 @@ import {
 import { rememberedVersion } from "./pulumi-versions.mjs";
 import { compareVersions } from "./node-version.mjs";
 
-export { cacheRoot, pulumiVersion };
+export { cacheRoot, downloadPulumi, pulumiVersion };
 
 /** @typedef {import("./cached-toolchain.mjs").EnsureOptions} EnsureOptions */
 /** @typedef {import("./cached-toolchain.mjs").Install} Install */

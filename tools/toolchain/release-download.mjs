@@ -1,4 +1,5 @@
-// Fetches files of official releases and checks them against the published checksums.
+// Fetches files of official releases and checks them against digests that are pinned here: a list of checksums beside a file is no
+// better than the file.
 
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
@@ -11,36 +12,29 @@ const answerTimeoutMs = 5_000;
 
 /**
  * @param {string} url
- * @returns {Promise<string>}
- */
-export async function fetchText(url) {
-  return (await request(url)).text();
-}
-
-/**
- * @param {string} url
  * @param {string} file
- * @param {string} expected sha256 in hexadecimal
+ * @param {string} expected "sha256:..." or "sha512:...", in hexadecimal
  * @throws an Error when what was saved is something else
  */
 export async function fetchFile(url, file, expected) {
-  const actual = await save(await request(url), file);
-  if (actual !== expected) {
-    throw new Error(`checksum of ${url.split("/").at(-1)} is ${actual}, published is ${expected}`);
+  const [algorithm = "", digest] = expected.split(":");
+  const actual = await save(await request(url), file, algorithm);
+  if (actual !== digest) {
+    throw new Error(`checksum of ${url.split("/").at(-1)} is ${actual}, pinned is ${digest}`);
   }
 }
 
 /**
- * @param {string} list lines of `<sha256>  <file>`
- * @param {string} name
- * @returns {string} sha256 in hexadecimal
+ * @param {ReadonlyMap<string, string>} digests
+ * @param {string} key
+ * @param {string} name of the file, for people
+ * @returns {string} as `fetchFile` takes it
+ * @throws an Error where none is pinned: what cannot be checked is not fetched
  */
-export function publishedChecksum(list, name) {
-  for (const line of list.split("\n")) {
-    const [checksum, listed] = line.trim().split(/\s+\*?/);
-    if (checksum && listed === name) return checksum.toLowerCase();
-  }
-  throw new Error(`the published checksums do not list ${name}`);
+export function pinnedDigest(digests, key, name) {
+  const digest = digests.get(key);
+  if (digest === undefined) throw new Error(`no checksum of ${name} is pinned`);
+  return digest;
 }
 
 /**
@@ -81,11 +75,12 @@ async function request(url) {
 /**
  * @param {Response} response
  * @param {string} file
- * @returns {Promise<string>} sha256 of what was saved, in hexadecimal
+ * @param {string} algorithm
+ * @returns {Promise<string>} digest of what was saved, in hexadecimal
  */
-async function save(response, file) {
+async function save(response, file, algorithm) {
   if (!response.body) throw new Error(`${response.url} is empty`);
-  const hash = createHash("sha256");
+  const hash = createHash(algorithm);
   const body = Readable.fromWeb(/** @type {any} */ (response.body));
   body.on("data", (chunk) => hash.update(chunk));
   await pipeline(body, createWriteStream(file));

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { stringify } from "yaml";
@@ -109,7 +110,7 @@ function printSecrets({ keys, state }: ClusterAccess, { terminal }: CommandConte
   if (transaction === undefined) throw new Error("keys are of a cluster");
   const { namespace, name } = clusterIn(transaction.target).metadata;
   const texts = keySecrets(keys, { namespace, name }).map((one) => stringify(one));
-  terminal.write(texts.join("---\n"));
+  terminal.document(asVerbatim(texts.join("---\n")));
   return exitCodes.done;
 }
 

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { completionScripts, type Shell } from "../completion-scripts.js";
 import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";
@@ -6,6 +7,6 @@ import { exitCodes } from "../exit.js";
 export function completionCommand(shell: string, { json, emit, terminal }: CommandContext): number {
   const script = completionScripts[shell as Shell];
   if (json) emit({ type: "completion", shell, script });
-  else terminal.document(script);
+  else terminal.document(asVerbatim(script));
   return exitCodes.done;
 }

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { stringify } from "yaml";
 import { allDefinitions } from "../../api/identity-crd.js";
 import type { CommandContext } from "../context.js";
@@ -9,7 +10,7 @@ export function crdsCommand({ json, emit, terminal, providers }: CommandContext)
   if (json) definitions.forEach(emit);
   else {
     const texts = definitions.map((one) => stringify(one, { aliasDuplicateObjects: false }));
-    terminal.document(texts.join("---\n"));
+    terminal.document(asVerbatim(texts.join("---\n")));
   }
   return exitCodes.done;
 }

@@ -61,7 +61,7 @@ function show(
   { from, to }: { readonly from: Side; readonly to: Side },
   difference: TargetDifference,
   { format }: DiffOptions,
-  { json, emit, terminal }: CommandContext,
+  { json, emit, emitDocument, terminal }: CommandContext,
 ): void {
   const names = { from: nameOf(from), to: nameOf(to) };
   if (json || format === "json") {
@@ -74,7 +74,7 @@ function show(
       ...difference,
     };
     if (json) emit({ type: "diff", ...document });
-    else terminal.write(`${JSON.stringify(document, null, 2)}\n`);
+    else emitDocument(document);
     return;
   }
   const short = withAlikeMachines(difference);

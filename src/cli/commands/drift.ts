@@ -47,7 +47,7 @@ export async function driftCommand(
   const asked = named.length > 0 || wanted.size === 0;
   const others = asked ? await stacksOf(named, { file: [] }, engine, context) : [];
   const stacks = [...new Set([...others, ...wanted.keys()])];
-  const { json, emit, terminal } = context;
+  const { json, emit, emitDocument, terminal } = context;
   const isText = options.format === undefined || options.format === "text";
   if (stacks.length === 0 && isText && !json) {
     terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
@@ -68,7 +68,7 @@ export async function driftCommand(
   }
   const run: DriftRun = { release: packageVersion(), clusters };
   if (options.format === "json") {
-    terminal.write(`${JSON.stringify(driftDocument(run), null, 2)}\n`);
+    emitDocument(driftDocument(run));
   }
   if (options.format === "markdown") terminal.write(driftMarkdown(run));
   if (anyUnreadable(run)) return exitCodes.failed;

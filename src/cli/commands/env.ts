@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { stackNamed } from "../../api/types.js";
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
@@ -61,10 +62,10 @@ function printExports(
   exports: Readonly<Record<string, string>>,
   context: CommandContext,
 ): number {
-  if (context.json) context.emit({ type: "env", ...about, exports });
+  if (context.json) context.emitVerbatim({ type: "env", ...about, exports });
   else {
     for (const [key, value] of Object.entries(exports)) {
-      context.terminal.document(`export ${key}=${quotedWord(value)}\n`);
+      context.terminal.document(asVerbatim(`export ${key}=${quotedWord(value)}\n`));
     }
   }
   return exitCodes.done;

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -49,7 +50,7 @@ export async function kubeconfigCommand(
   if (options.credential === true) {
     const issued = await issue(access, options, context);
     const credential = execCredentialOf(issued, issued.expiresAtMs);
-    context.terminal.document(`${JSON.stringify(credential)}\n`);
+    context.terminal.document(asVerbatim(`${JSON.stringify(credential)}\n`));
     return exitCodes.done;
   }
   const config = kubeconfigOf({
@@ -112,12 +113,14 @@ function deliver(
   const { json, emit, terminal } = context;
   const file = out ?? (merge ? usersKubeconfig(context.env) : undefined);
   if (file === undefined) {
-    terminal.document(json ? `${JSON.stringify(config)}\n` : stringify(config, { lineWidth: 0 }));
+    terminal.document(
+      asVerbatim(json ? `${JSON.stringify(config)}\n` : stringify(config, { lineWidth: 0 })),
+    );
     return exitCodes.done;
   }
   const whole = merge ? mergedInto(file, config) : config;
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  writeClosedFile(file, stringify(whole, { lineWidth: 0 }), "the kubeconfig");
+  writeClosedFile(file, asVerbatim(stringify(whole, { lineWidth: 0 })), "the kubeconfig");
   const current = String(config["current-context"]);
   if (json) emit({ type: "kubeconfig", cluster, file, context: current });
   else terminal.write(`${file}: context ${current} leads to ${cluster}\n`);

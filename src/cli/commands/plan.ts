@@ -57,10 +57,12 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
     else show?.terminal.write(plansText(found, show.terminal, options));
   }
   if (format !== undefined) {
+    const { planDocument } = await import("../../report/formats/plan-json.js");
     const { renderReport } = await import("../../report/formats/formats.js");
     const about = { release: packageVersion(), manifests: manifestWords(options), destroyed: gone };
     const report: PlanReport = { ...about, plans };
-    context.terminal.write(renderReport(report, format));
+    if (format === "json") context.emitDocument(planDocument(report));
+    else context.terminal.write(renderReport(report, format));
   }
   if (options.out !== undefined) {
     const { file: files, allowRemoval, refreshLookups } = options;
@@ -76,6 +78,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
         refreshLookups,
         overrides,
       }),
+      context.secrets,
     );
     tellSaved([options.out, ...overrideWords(options)].join(" "), show, context);
   }

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { CapstanError } from "../../api/error.js";
 import { clusterNameOf } from "../../api/types.js";
 import type { HostSettings } from "../../bootstrap/host/host-bootstrap.js";
@@ -48,11 +49,12 @@ export function renderUpgrade(
   if (context.json) {
     const names = { cluster: clusterNameOf(desired.cluster), machine: machine.name };
     const command = upgradeCommand(bundle);
-    context.emit({ type: "render", ...names, does: "upgrade", role, steps, ...bundle, command });
+    const about = { type: "render", ...names, does: "upgrade", role, steps };
+    context.emitVerbatim({ ...about, ...bundle, command });
   } else if (steps.length === 0) {
     noticeTo(context)(`the host of Machine ${machine.name} runs what its manifest says`);
   } else {
-    context.terminal.document(script);
+    context.terminal.document(asVerbatim(script));
   }
   return exitCodes.done;
 }

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerOf } from "../../api/served-versions.js";
@@ -56,12 +57,12 @@ export async function renderCommand(
   const { bootstrap, text, format } = rendered(settings, options.format ?? terms.format);
   tellNotes(machine, context);
   if (!context.json) {
-    context.terminal.document(text);
+    context.terminal.document(asVerbatim(text));
     return exitCodes.done;
   }
   const { desired, kind } = found;
   const userData = userDataOf(bootstrap, terms.format);
-  context.emit(
+  context.emitVerbatim(
     omitUndefined<Readonly<Record<string, unknown>>>({
       type: "render",
       cluster: clusterNameOf(desired.cluster),

@@ -1,3 +1,4 @@
+import { asVerbatim } from "../../api/leaving-text.js";
 import { SimServer } from "../../../providers/sim/aws/server.js";
 import { SimulatedAws } from "../../../providers/sim/aws/simulated-aws.js";
 import { CapstanError, messageOf } from "../../api/error.js";
@@ -25,10 +26,10 @@ export async function simAws(options: SimAwsOptions, context: CommandContext): P
     AWS_ACCESS_KEY_ID: "simulated",
     AWS_SECRET_ACCESS_KEY: "simulated",
   };
-  if (context.json) context.emit({ type: "simAws", endpoint: server.endpoint, env });
+  if (context.json) context.emitVerbatim({ type: "simAws", endpoint: server.endpoint, env });
   else {
     const lines = Object.entries(env).map(([name, value]) => `export ${name}=${value}\n`);
-    context.terminal.write(lines.join(""));
+    context.terminal.document(asVerbatim(lines.join("")));
     context.terminal.error(`a simulated AWS answers at ${server.endpoint} until interrupted\n`);
   }
   await interrupted(context.interruption.stop);

@@ -1,7 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { ControllerManager } from "../../controller/controller-manager.js";
 import { createLog } from "../../controller/log.js";
-import { scrubber } from "../../api/scrubber.js";
+import { visible } from "../../api/visible.js";
 import { connect } from "../../kube/connection.js";
 import { keepConnections } from "../../kube/kept-connections.js";
 import { type CommandContext, openWorkspace } from "../context.js";
@@ -29,11 +29,12 @@ export async function watchApiServer(
     version: packageVersion(),
     log: createLog({
       level: options.logLevel,
-      env,
+      redact: context.secrets.scrub,
       pretty: terminal.live && !context.json,
       write: (line) => terminal.error(line),
     }),
-    redact: scrubber(env),
+    // kubectl shows both as they are.
+    redact: (text) => visible(context.secrets.scrub(text)),
     // Engines live in process groups of their own and see that we are gone.
     overrun: () => process.exit(exitCodes.failed),
   });

@@ -1,6 +1,7 @@
 import { Argument, Command } from "commander";
 import { does, looks } from "../execute.js";
 import { visible } from "../../api/visible.js";
+import { SecretValues } from "../../provider/secret-values.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../package.js";
 import { addAccessVerbs } from "./access.js";
@@ -16,6 +17,7 @@ import { addSweepVerb } from "./sweep.js";
 
 /** Every verb with its options and help. Loads no verb's code. `silent` says no usage error itself. */
 export function makeProgram({ silent = false } = {}): Command {
+  const { scrub } = new SecretValues(process.env);
   const program = new Command("capstan")
     .description(
       "Kubernetes clusters as objects: planned, applied as one transaction, kept that way",
@@ -29,10 +31,11 @@ export function makeProgram({ silent = false } = {}): Command {
       "work on this stack of that project (default: of the present one)",
     )
     .option("--json", "JSON lines instead of text")
+    .option("--verbose", "say beside the output what is used: Pulumi, backend, code of the project")
     .exitOverride()
     .configureOutput({
       writeErr: (text) => {
-        if (!silent) process.stderr.write(visible(text));
+        if (!silent) process.stderr.write(visible(scrub(text)));
       },
     })
     .showHelpAfterError("(capstan --help tells more)")

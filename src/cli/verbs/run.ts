@@ -1,6 +1,7 @@
 import { CommanderError } from "commander";
 import { storageFailureOf } from "../../api/storage-failure.js";
 import { visible } from "../../api/visible.js";
+import { SecretValues } from "../../provider/secret-values.js";
 import { exitCodes } from "../exit.js";
 import { habitAnswer } from "./habits.js";
 import { makeProgram } from "./program.js";
@@ -33,7 +34,7 @@ export async function runCommandLine(): Promise<void> {
       const message =
         error.code === "commander.help" ? "which verb?" : error.message.replace(/^error: /, "");
       const document = { type: "error", code: "BAD_USAGE", message, source: "user", hint };
-      process.stdout.write(visible(`${JSON.stringify(document)}\n`));
+      process.stdout.write(visible(`${new SecretValues(process.env).json(document)}\n`));
     }
   }
 }

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import { kindOfToken, providerProperty } from "../../dynamic/protocol.js";
-import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import { keyOf as graphKey, type NodeKey, nodeKey } from "../../graph/graph.js";
 import { fileOwner, ownerText } from "../../records/hand-over.js";
 import {
   type PendingOperation,
@@ -12,7 +12,7 @@ import {
   recordAt,
   type RecordedResource,
 } from "../../records/prior-state.js";
-import { clusterIn } from "../../records/target.js";
+import { clusterIn, type Target } from "../../records/target.js";
 import {
   lostRevision,
   type RevisionPayload,
@@ -87,7 +87,7 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
   const salt = saltOf(deployment);
   const writtenAt = writtenAtOf(deployment);
   return omitUndefined({
-    resources,
+    resources: withMarks(resources, [revision?.target, transaction?.target]),
     pending: operations.map(({ type, resource }) => pendingOf(type, resource)),
     transaction,
     revision,
@@ -96,6 +96,22 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
     writtenAt,
     times: new Map(exported.flatMap((resource) => timesOf(resource))),
   });
+}
+
+/** Each resource with what of it is secret, as the targets say that know it; the last one counts. */
+function withMarks(
+  resources: readonly RecordedResource[],
+  targets: readonly (Target | undefined)[],
+): RecordedResource[] {
+  const marks = new Map(
+    targets.flatMap((target) =>
+      (target?.nodes ?? []).flatMap((node) =>
+        node.secret === undefined ? [] : [[graphKey(node), node.secret] as const],
+      ),
+    ),
+  );
+  if (marks.size === 0) return [...resources];
+  return resources.map((one) => omitUndefined({ ...one, secret: marks.get(one.key) }));
 }
 
 /**

@@ -7,7 +7,7 @@ import pluginProto from "@pulumi/pulumi/proto/plugin_pb.js";
 import resourceRpc from "@pulumi/pulumi/proto/resource_grpc_pb.js";
 import resourceProto from "@pulumi/pulumi/proto/resource_pb.js";
 import { messageOf } from "../../api/error.js";
-import type { Json, JsonObject } from "../../api/json.js";
+import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { listenToOwnUser } from "../../dynamic/own-user-server.js";
 import { providerProperty, providerText, typeTokenOf } from "../../dynamic/protocol.js";
 import { unknownValue } from "../../api/unknown.js";
@@ -147,6 +147,7 @@ function requestOf(
   request.setCustom(type === "resource");
   request.setDependenciesList([...known.values()].map(({ urn }) => urn));
   request.setObject(structOf(inputsOf(registration, known)));
+  request.setAdditionalsecretoutputsList([...(registration.secretOutputs ?? [])]);
   request.setAcceptsecrets(true);
   request.setAcceptresources(true);
   request.setSupportspartialvalues(true);
@@ -203,8 +204,16 @@ async function register(
   return {
     urn: response.getUrn(),
     id: response.getId(),
-    outputs: response.getObject()?.toJavaScript() ?? {},
+    outputs: inClear(response.getObject()?.toJavaScript() ?? {}) as JsonObject,
   };
+}
+
+/** Secrets replaced by their values. What takes one of them is registered as a secret itself (`withSecretFields`). */
+function inClear(value: Json): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => inClear(item));
+  if (!isJsonObject(value)) return value;
+  if (value[signature] === secretSignature) return inClear(value["value"] ?? null);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inClear(member)]));
 }
 
 async function registerOutputs(

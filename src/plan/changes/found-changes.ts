@@ -1,7 +1,9 @@
 import { type JsonObject, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { withoutSecretFields } from "../../api/secret-fields.js";
 import { questionsOf } from "../../compile/lookups.js";
 import { type ExternalSpec, externalSpecOf, type GraphNode, keyOf } from "../../graph/graph.js";
+import type { LookupQuestion } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { desiredIn, type Target } from "../../records/target.js";
 import type { InfrastructureChange, LookupChange, Plan } from "../plan.js";
@@ -49,8 +51,19 @@ export function lookupChanges(
       const answer = lookups[key];
       const former = before[key];
       if (answer === undefined || (former !== undefined && sameJson(former, answer))) return [];
-      return [omitUndefined({ by, question, answer, before: former })];
+      const asked = questionShown(question, target.secretFields);
+      return [omitUndefined({ by, question: asked, answer, before: former })];
     },
   );
   return lookedUp.length === 0 ? {} : { lookedUp };
+}
+
+function questionShown(
+  question: LookupQuestion,
+  secret: readonly string[] | undefined,
+): LookupQuestion {
+  const clusterSpec = withoutSecretFields(question.clusterSpec, secret);
+  if (question.kind === "cluster") return { ...question, clusterSpec };
+  const providerSpec = withoutSecretFields(question.providerSpec, secret);
+  return { ...question, providerSpec, clusterSpec };
 }

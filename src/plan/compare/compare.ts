@@ -82,6 +82,8 @@ export function isSame({ objects, machines, infrastructure }: TargetDifference):
 interface Item {
   readonly shown: JsonObject;
   readonly whole: JsonObject;
+  /** Names of fields that are secret where they stand: in a spec, or in the object of a provider. */
+  readonly secret: readonly string[];
 }
 
 function itemDifferences(
@@ -93,17 +95,39 @@ function itemDifferences(
     const [left, right] = [from.get(item), to.get(item)];
     if (left === undefined) return [{ kind: "added", item }];
     if (right === undefined) return [{ kind: "removed", item }];
-    const shown = valueDifferences(left.shown, right.shown);
-    const changes = shown.length > 0 ? shown : valueDifferences(left.whole, right.whole);
+    const isSecret = secretPlaces([...left.secret, ...right.secret]);
+    const shown = valueDifferences(left.shown, right.shown, { isSecret });
+    const changes =
+      shown.length > 0 ? shown : valueDifferences(left.whole, right.whole, { isSecret });
     return changes.length === 0 ? [] : [{ kind: "changed", item, changes }];
   });
 }
 
-function objectsOf({ objects }: Target, nameOf: typeof objectName): Map<string, Item> {
+type Path = readonly (string | number)[];
+
+/** The first member of a spec, or one of a provider's object: "password", "spec.providerSpec.value.password". */
+function secretPlaces(secret: readonly string[]): (path: Path) => boolean {
+  if (secret.length === 0) return () => false;
+  return (path) => {
+    const field = path.at(-1);
+    if (typeof field !== "string" || !secret.includes(field)) return false;
+    const [parent, owner] = [path.at(-2), path.at(-3)];
+    return (
+      path.length === 1 ||
+      (path.length === 2 && parent === "spec") ||
+      (parent === "value" && owner === "providerSpec")
+    );
+  };
+}
+
+function objectsOf(
+  { objects, secretFields: secret = [] }: Target,
+  nameOf: typeof objectName,
+): Map<string, Item> {
   return new Map(
     objects.map((object) => {
       const whole = asJson(object);
-      return [nameOf(object), { shown: whole, whole }];
+      return [nameOf(object), { shown: whole, whole, secret }];
     }),
   );
 }
@@ -112,15 +136,16 @@ function objectName({ kind, metadata }: AnyObject): string {
   return `${kind} ${metadata.namespace}/${metadata.name}`;
 }
 
-function machinesOf({ machines, nodes }: Target): Map<string, Item> {
-  const specs = new Map(nodes.map((node) => [keyOf(node), node.spec]));
+function machinesOf({ machines, nodes, secretFields = [] }: Target): Map<string, Item> {
+  const specs = new Map(nodes.map((node) => [keyOf(node), node]));
   return new Map(
     machines.map((machine) => {
       const { name, host, owner } = machine;
-      const spec = specs.get(host) ?? {};
+      const { spec, secret } = specs.get(host) ?? { spec: {} };
       const shown =
         owner === undefined ? { ...spec, host } : { ...spec, owner: asJson(owner), host };
-      return [`Machine ${name}`, { shown, whole: asJson(machine) }];
+      const marked = [...secretFields, ...(secret?.inputs ?? [])];
+      return [`Machine ${name}`, { shown, whole: asJson(machine), secret: marked }];
     }),
   );
 }
@@ -135,7 +160,7 @@ function infrastructureOf({ machines, nodes }: Target): Map<string, Item> {
       .filter((node) => !ofMachines.has(keyOf(node)))
       .map((node: GraphNode) => [
         `${node.kind} ${node.name}`,
-        { shown: node.spec, whole: asJson(node) },
+        { shown: node.spec, whole: asJson(node), secret: node.secret?.inputs ?? [] },
       ]),
   );
 }
@@ -143,14 +168,15 @@ function infrastructureOf({ machines, nodes }: Target): Map<string, Item> {
 /**
  * Every value that is not the same, with its path, in the order of the paths' parts. Objects are gone
  * into, and lists of objects by position; a list of plain values is one value. Values of annotations
- * are withheld: people keep in them what no plan shows. Pure.
+ * are withheld: people keep in them what no plan shows. A secret is withheld as a whole. Pure.
  */
 export function valueDifferences(
   from: Json | undefined,
   to: Json | undefined,
-  path: readonly (string | number)[] = [],
+  { path = [], isSecret = () => false }: { path?: Path; isSecret?: (path: Path) => boolean } = {},
 ): ValueDifference[] {
   if (isSameValue(from, to)) return [];
+  if (isSecret(path)) return [withheldAt(path, from, to)];
   const [left, right] = [membersOf(from), membersOf(to)];
   if (left === undefined && right === undefined) return [differenceAt(path, from, to)];
   const names = [...new Set([...(left?.keys() ?? []), ...(right?.keys() ?? [])])];
@@ -159,7 +185,9 @@ export function valueDifferences(
     ...(right === undefined && isWorthTelling(to) ? [differenceAt(path, undefined, to)] : []),
     ...names
       .sort(inPathOrder)
-      .flatMap((name) => valueDifferences(left?.get(name), right?.get(name), [...path, name])),
+      .flatMap((name) =>
+        valueDifferences(left?.get(name), right?.get(name), { path: [...path, name], isSecret }),
+      ),
   ];
 }
 
@@ -194,20 +222,17 @@ function inPathOrder(left: string | number, right: string | number): number {
 
 const withheld: ReadonlySet<string | number> = new Set(["annotations", "nodeAnnotations"]);
 
-function differenceAt(
-  path: readonly (string | number)[],
-  from: Json | undefined,
-  to: Json | undefined,
-): ValueDifference {
-  const text = pathText(path);
-  if (path.some((part) => withheld.has(part))) {
-    const what = from === undefined ? "added" : to === undefined ? "removed" : "changed";
-    return { kind: "withheld", path: text, what };
-  }
-  return omitUndefined({ kind: "value", path: text, from, to });
+function differenceAt(path: Path, from: Json | undefined, to: Json | undefined): ValueDifference {
+  if (path.some((part) => withheld.has(part))) return withheldAt(path, from, to);
+  return omitUndefined({ kind: "value", path: pathText(path), from, to });
 }
 
-function pathText(path: readonly (string | number)[]): string {
+function withheldAt(path: Path, from: Json | undefined, to: Json | undefined): ValueDifference {
+  const what = from === undefined ? "added" : to === undefined ? "removed" : "changed";
+  return { kind: "withheld", path: pathText(path), what };
+}
+
+function pathText(path: Path): string {
   return path
     .map((part, index) => {
       if (typeof part === "number") return `[${part}]`;

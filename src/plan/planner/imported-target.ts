@@ -17,7 +17,9 @@ import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { orderedObjects } from "../goal/compiled-goal.js";
 import type { ObservedResources } from "../observation.js";
+import { changesShown } from "../changes/secret-values.js";
 import { shownValue } from "../changes/tree.js";
+import { secretInputsOf } from "../../provider/secret-fields.js";
 import { RefusedChange } from "../refused-change.js";
 import { type ChangedField, changesOf } from "../step.js";
 import { planInfrastructure } from "../decisions/infrastructure.js";
@@ -64,7 +66,8 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
     found.spec,
     resolved,
   );
-  const later = changesOf(verdict, found.spec, nearest);
+  const secret = new Set(secretInputsOf(provider, provider.hostKind));
+  const later = changesShown(changesOf(verdict, found.spec, nearest), secret);
   if (verdict.kind !== "same" && verdict.kind !== "inPlace") {
     throw refusedFields(asWanted, found, { verdict, later });
   }

@@ -52,6 +52,7 @@ import {
 } from "../../records/target.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import { informed } from "../../compile/lookups.js";
+import { withMarkedSecrets, withoutSecretValues } from "../changes/secret-values.js";
 import { externalChanges, lookupChanges } from "../changes/found-changes.js";
 import { importReason, infrastructureChanges, machineChanges } from "../changes/changes.js";
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
@@ -223,10 +224,11 @@ function targetOf(
 function assemble(
   input: PlanInput,
   written: PriorState,
-  target: Target,
+  bare: Target,
   { infrastructure, hosts, going }: Decided,
 ): RemainingPlan {
   const { prior, provider } = input;
+  const target = withMarkedSecrets(bare, provider);
   const digest = targetDigest(target);
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
@@ -237,13 +239,12 @@ function assemble(
     ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(node, decisions.get(keyOf(node)))),
     ...toDelete.map((resource) => deletionOf(resource, target, input, letGo)),
   ];
-  const shown = {
+  const changes = {
     steps,
     infrastructure: resourceChanges(input, target, { infrastructure, hosts, toDelete, letGo }),
     machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
-    target,
-    cluster: target.cluster,
   };
+  const shown = { ...withoutSecretValues(changes, { target, prior, provider }), target };
   const { orphaned, unrecorded } = unknownResources(input, target, letGo);
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
@@ -265,11 +266,12 @@ function assemble(
     former: formerMachines(prior, leaving, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
     letGo: [...letGo],
-    summary: () => summaryOf(shown),
+    summary: () => summaryOf({ ...shown, cluster: target.cluster }),
   });
   const idle = isIdle(prior, transaction.number);
   return {
     ...shown,
+    cluster: target.cluster,
     stack: stackNameOf(clusterIn(target)),
     provider: provider.name,
     oneBegins: joiningTerms(provider) !== undefined,

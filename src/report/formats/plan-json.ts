@@ -1,5 +1,6 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { passedText } from "../../plan/undo/point-of-no-return.js";
+import { shownSpec } from "../../graph/graph.js";
 import type { PassedPoint } from "../../records/transaction.js";
 import type { Plan, StageNote } from "../../plan/plan.js";
 import { planSummary } from "../../plan/changes/tree.js";
@@ -48,7 +49,7 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
     targetDigest: plan.targetDigest,
     resources: target.nodes
       .filter(({ type }) => type === "resource")
-      .map(({ kind, name, spec }) => ({ kind, name, spec })),
+      .map((node) => ({ kind: node.kind, name: node.name, spec: shownSpec(node) })),
   });
 }
 

@@ -10,6 +10,7 @@ import { hostsSubject, networkSubject } from "./subjects.js";
 /** What both of them do without. */
 const notOffered = [
   "tells what became of what its cloud has accepted, or makes at once",
+  "keeps what its secret fields hold out of all else that it shows",
   "makes another host where there is no room for the one that is asked for, or cannot",
   "looks up the same as long as nothing changes, and only reads",
   "converts what is written in its older versions",

@@ -19,6 +19,7 @@ const promised = [
 const withoutVerdict = [
   "tells what became of what its cloud has accepted, or makes at once",
   "lists a thousand resources, and finds each of them",
+  "keeps what its secret fields hold out of all else that it shows",
 ];
 
 describe("the provider of AWS conforms, as far as moto can tell", function () {
