@@ -1,18 +1,34 @@
+import type { JsonObject } from "../../src/api/json.js";
 import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
 import { type AskEc2, filters } from "./calls/ec2-kind.js";
+import { type AskSecrets, secretFindings } from "./calls/secrets.js";
+import { secretTerms } from "./compile/secrets.js";
 import { alternativesOf } from "./kinds/choices.js";
 
+/** Who is asked. */
+interface Asked {
+  readonly ec2: AskEc2;
+  readonly secrets: AskSecrets;
+}
+
 /**
- * What EC2 itself tells before the first change: how many elastic addresses are left, and which instance types a zone has. What
- * else is limited, vCPUs above all, only Service Quotas knows.
+ * What AWS itself tells before the first change: how many elastic addresses are left, which instance types a zone has, and
+ * whether Secrets Manager lets us in where hosts need it. What else is limited, vCPUs above all, only Service Quotas knows.
  */
 export async function findings(
-  ask: AskEc2,
+  { ec2, secrets }: Asked,
   ctx: CallContext,
   steps: readonly PlannedStep[],
+  clusterSpec: JsonObject,
 ): Promise<PreflightFinding[]> {
   const made = steps.filter(({ does }) => does === "create");
-  return [...(await addressFindings(ask, ctx, made)), ...(await offeringFindings(ask, ctx, made))];
+  const needsStore =
+    made.some(({ kind }) => kind === "AwsInstance") && secretTerms.isUsedBy(clusterSpec);
+  return [
+    ...(await addressFindings(ec2, ctx, made)),
+    ...(await offeringFindings(ec2, ctx, made)),
+    ...(needsStore ? await secretFindings(secrets, ctx) : []),
+  ];
 }
 
 async function addressFindings(

@@ -64,6 +64,7 @@ export type {
   ProviderModule,
   ResourceHandler,
   Satellite,
+  SecretHost,
   SecretStore,
   SoftwareSource,
   UserData,

@@ -1,7 +1,14 @@
 import * as aws from "@pulumi/aws";
 import { all, type Output, type Resource } from "@pulumi/pulumi";
 import { controlPlaneCalls, inClusterCalls, nodeCalls, providerCalls } from "./actions.ts";
-import { documentOf, markTag, type AccountPlace, type Statement, statementsFor } from "./policy.ts";
+import {
+  type AccountPlace,
+  documentOf,
+  fetching,
+  markTag,
+  type Statement,
+  statementsFor,
+} from "./policy.ts";
 import type { FoundationScope } from "./settings.ts";
 
 /** What instances of one kind may do. */
@@ -25,13 +32,19 @@ export function instanceRoles(
       parent,
       `${name}-control-plane`,
       place.apply((at) =>
-        documentOf([...statementsFor(controlPlaneCalls, at, markTag), ...inside(at)]),
+        documentOf([
+          ...statementsFor(controlPlaneCalls, at, markTag),
+          ...inside(at),
+          fetching("controlPlane", at),
+        ]),
       ),
     ),
     worker: instanceRole(
       parent,
       `${name}-worker`,
-      place.apply((at) => documentOf(statementsFor(nodeCalls, at, markTag))),
+      place.apply((at) =>
+        documentOf([...statementsFor(nodeCalls, at, markTag), fetching("worker", at)]),
+      ),
     ),
   };
 }

@@ -1,5 +1,6 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import type { STS } from "@aws-sdk/client-sts";
 import { type AwsAccess, type CredentialSource, credentialSource } from "./credentials.js";
 
@@ -8,6 +9,7 @@ export interface AwsClients {
   ec2(): Promise<EC2>;
   elb(): Promise<ElasticLoadBalancingV2>;
   sts(): Promise<STS>;
+  secrets(): Promise<SecretsManager>;
   /** The credentials have expired: whoever asks next gets clients that look for new ones. */
   renew?(): void;
   /** Ends their connections. */
@@ -19,6 +21,7 @@ interface Made {
   readonly ec2?: Promise<EC2>;
   readonly elb?: Promise<ElasticLoadBalancingV2>;
   readonly sts?: Promise<STS>;
+  readonly secrets?: Promise<SecretsManager>;
 }
 
 /** What every client is made with. */
@@ -44,6 +47,10 @@ export function awsClients(access?: AwsAccess): AwsClients {
       return new ElasticLoadBalancingV2(settings);
     },
     sts: async () => new (await import("@aws-sdk/client-sts")).STS(settings),
+    secrets: async () => {
+      const { SecretsManager } = await import("@aws-sdk/client-secrets-manager");
+      return new SecretsManager(settings);
+    },
   };
   const end = () => {
     for (const client of Object.values(made)) {
@@ -59,6 +66,7 @@ export function awsClients(access?: AwsAccess): AwsClients {
     ec2: () => once("ec2"),
     elb: () => once("elb"),
     sts: () => once("sts"),
+    secrets: () => once("secrets"),
     renew: () => {
       made = {};
       settings = settingsFor(access);

@@ -257,11 +257,15 @@ describe("what AWS tells before the first change", () => {
         InstanceTypeOfferings: [{ Location: "eu-north-1a" }],
       }),
     });
-    const found = await provider.preflight?.(ctx, [
-      create("AwsElasticIp"),
-      create("AwsElasticIp"),
-      create("AwsInstance", { instanceType: "p5.48xlarge", zone: "eu-north-1b" }),
-    ]);
+    const found = await provider.preflight?.(
+      ctx,
+      [
+        create("AwsElasticIp"),
+        create("AwsElasticIp"),
+        create("AwsInstance", { instanceType: "p5.48xlarge", zone: "eu-north-1b" }),
+      ],
+      { hostSecrets: "userData" },
+    );
     assert.deepEqual(
       found?.map(({ code, message }) => [code, message]),
       [
@@ -273,7 +277,7 @@ describe("what AWS tells before the first change", () => {
 
   it("nothing of a plan that makes neither", async () => {
     const { provider, asked } = stubbed({});
-    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsVpc")]), []);
+    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsVpc")], {}), []);
     assert.deepEqual(asked, []);
   });
 });

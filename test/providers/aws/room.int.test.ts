@@ -42,6 +42,7 @@ describe("hosts on AWS where there is no room, and hosts that go", function () {
       ec2: async () => ec2,
       elb: refused,
       sts: refused,
+      secrets: refused,
       close: () => {},
     };
     provider = awsProvider(clients);

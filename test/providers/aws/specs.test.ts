@@ -84,6 +84,7 @@ describe("objects of cluster-api-provider-aws 0.3", () => {
       ],
       tags: { team: "blue" },
       natGateways: "perZone",
+      hostSecrets: "userData",
     });
     assert.deepEqual(machine, {
       apiVersion: storage,

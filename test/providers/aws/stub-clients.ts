@@ -39,7 +39,7 @@ export function stubbed(answers: StubAnswers): {
     },
   );
   const made = async () => client as never;
-  const clients: AwsClients = { ec2: made, elb: made, sts: made, close: () => {} };
+  const clients: AwsClients = { ec2: made, elb: made, sts: made, secrets: made, close: () => {} };
   return { provider: awsProvider(clients), asked };
 }
 
