@@ -1,21 +1,36 @@
+import type { JsonObject } from "../../src/api/json.js";
 import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
 import { type AskEc2, filters } from "./calls/ec2-kind.js";
+import { type AskSecrets, secretFindings } from "./calls/secrets.js";
+import { secretTerms } from "./compile/secrets.js";
 import { alternativesOf } from "./kinds/choices.js";
 import { type AskQuotas, vcpuFindings } from "./vcpus.js";
 
+/** Who is asked. */
+interface Asked {
+  readonly ec2: AskEc2;
+  readonly quotas: AskQuotas;
+  readonly secrets: AskSecrets;
+}
+
 /**
- * What AWS tells before the first change: how many elastic addresses and vCPUs are left, and which instance types a zone has.
+ * What AWS itself tells before the first change: how many elastic addresses and vCPUs are left, which instance types a zone
+ * has, and whether Secrets Manager lets us in where hosts need it.
  */
 export async function findings(
-  { ec2: ask, quotas }: { readonly ec2: AskEc2; readonly quotas: AskQuotas },
+  { ec2, quotas, secrets }: Asked,
   ctx: CallContext,
   steps: readonly PlannedStep[],
+  clusterSpec: JsonObject,
 ): Promise<PreflightFinding[]> {
   const made = steps.filter(({ does }) => does === "create");
+  const needsStore =
+    made.some(({ kind }) => kind === "AwsInstance") && secretTerms.isUsedBy(clusterSpec);
   return [
-    ...(await addressFindings(ask, ctx, made)),
-    ...(await offeringFindings(ask, ctx, made)),
-    ...(await vcpuFindings({ ec2: ask, quotas }, ctx, steps)),
+    ...(await addressFindings(ec2, ctx, made)),
+    ...(await offeringFindings(ec2, ctx, made)),
+    ...(needsStore ? await secretFindings(secrets, ctx) : []),
+    ...(await vcpuFindings({ ec2, quotas }, ctx, steps)),
   ];
 }
 

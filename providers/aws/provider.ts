@@ -20,6 +20,7 @@ import { loadBalancerCalls } from "./calls/load-balancer.js";
 import { elasticIpCalls, natGatewayCalls } from "./calls/nat.js";
 import { type PacedService, RequestPaces } from "./calls/request-pace.js";
 import { routeTableCalls } from "./calls/route-table.js";
+import { mostSecretBytes, secretCalls } from "./calls/secrets.js";
 import { securityGroupCalls, securityGroupRuleCalls } from "./calls/security-group.js";
 import { subnetCalls } from "./calls/subnet.js";
 import { targetCalls } from "./calls/target.js";
@@ -31,6 +32,7 @@ import { withFound } from "./compile/found.js";
 import { groupParts } from "./compile/groups.js";
 import { hostInputs, hostSatellites, softwareOf } from "./compile/host.js";
 import { networkParts, zonesOf } from "./compile/network.js";
+import { secretTerms } from "./compile/secrets.js";
 import { alternativesOf } from "./kinds/choices.js";
 import { type AwsKind, awsKinds } from "./kinds/kinds.js";
 import { lookUp, lookupInputs } from "./lookups.js";
@@ -106,6 +108,7 @@ export function awsProvider(
   const ec2 = asker("ec2", () => clients.ec2(), termsOf("ec2"));
   const elb = asker("elasticloadbalancing", () => clients.elb(), termsOf("elasticloadbalancing"));
   const quotas = asker("servicequotas", () => clients.quotas(), termsOf("servicequotas"));
+  const secrets = asker("secretsmanager", () => clients.secrets(), termsOf("secretsmanager"));
   const aws = { ec2, elb };
   const calls = callsOf(aws);
   const bound = new BoundProviders((access) => awsProvider(open(access), env, open, paces));
@@ -144,9 +147,13 @@ export function awsProvider(
       hostInputs(machine, withFound(asCluster(spec), lookedUp)),
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
-    userData: userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
+    userData: {
+      ...terms,
+      secrets: { ...secretTerms, ...secretCalls(secrets), limitBytes: mostSecretBytes },
+      console: (ctx, host) => consoleOf(ec2, ctx, host.id),
+    },
     identity: (ctx) => account.identity(ctx),
-    preflight: (ctx, steps) => findings({ ec2, quotas }, ctx, steps),
+    preflight: (ctx, steps, spec) => findings({ ec2, quotas, secrets }, ctx, steps, spec),
     ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,
@@ -238,18 +245,15 @@ function endpointOf({ apiServer }: AwsCluster, shared: readonly Observed[]) {
 }
 
 /** Source: EC2 user guide, "Run commands when you launch an EC2 instance with user data input". */
-function userDataTerms(console: NonNullable<UserDataTerms["console"]>): UserDataTerms {
-  return {
-    format: "cloud-config",
-    limit: { bytes: 16_384, counts: "packed" },
-    software: ({ providerSpec }) => softwareOf(providerSpec),
-    containerRuntime: runtime,
-    commands: {
-      name: "hostname -f",
-      address: "cloud-init query ds.meta_data.local_ipv4",
-      providerId:
-        'echo "aws:///$(cloud-init query availability_zone)/$(cloud-init query instance_id)"',
-    },
-    console,
-  };
-}
+const terms: UserDataTerms = {
+  format: "cloud-config",
+  limit: { bytes: 16_384, counts: "packed" },
+  software: ({ providerSpec }) => softwareOf(providerSpec),
+  containerRuntime: runtime,
+  commands: {
+    name: "hostname -f",
+    address: "cloud-init query ds.meta_data.local_ipv4",
+    providerId:
+      'echo "aws:///$(cloud-init query availability_zone)/$(cloud-init query instance_id)"',
+  },
+};

@@ -1,7 +1,7 @@
 import { counted } from "../api/counted.js";
 import type { LeftoverReport } from "../engine/sweep/leftovers.js";
 import type { LeftOver } from "../engine/sweep/removal.js";
-import type { SweepItem } from "../sweep/decide.js";
+import { type SweepItem, sweepName } from "../sweep/decide.js";
 import type { DeletionShare } from "../sweep/limits.js";
 import { leftoverName, makerText } from "../provider/leftovers.js";
 import { fit, leastRoom, rowLines, wrap } from "./fit.js";
@@ -57,7 +57,7 @@ function groupsOf(toDelete: readonly SweepItem[]): Map<string, SweepItem[]> {
 }
 
 function toDeleteRows(items: readonly SweepItem[], nowMs: number, columns: number): string[] {
-  const heads = aligned(items.map(({ resource: { who } }) => [`  - ${who.kind} ${who.name}`]));
+  const heads = aligned(items.map((item) => [`  - ${sweepName(item)}`]));
   return items.flatMap(({ resource: { id, createdAtMs } }, index) => {
     const age =
       createdAtMs === undefined ? "age unknown" : `${durationText(nowMs - createdAtMs)} old`;
@@ -124,10 +124,9 @@ export function frozenText({ share: { toDelete, owned }, maxSharePercent }: Swee
 
 /** How a sweep ended: numbers, and what could not be deleted with what stood in the way. */
 export function sweptText(deleted: number, left: readonly LeftOver[], columns: number): string {
-  const lines = left.flatMap(({ item: { resource }, reason }) => {
-    const { who, id } = resource;
-    return folded(`left: ${who.kind} ${who.name} (${id}): ${reason}`, columns);
-  });
+  const lines = left.flatMap(({ item, reason }) =>
+    folded(`left: ${sweepName(item)} (${item.resource.id}): ${reason}`, columns),
+  );
   const end = left.length === 0 ? [] : [...lines, "The same command goes on with what is left."];
   return `\n${[`Swept: ${counted(deleted, "resource")} deleted, ${left.length} left`, ...end].join("\n")}\n`;
 }

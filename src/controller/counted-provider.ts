@@ -7,7 +7,7 @@ type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled" | "fai
 /** A call to a cloud as it ended. */
 export interface CloudCall {
   readonly provider: string;
-  /** locate, locateMany, create, update, remove, disown, find, mark, inventory, owned, identity, preflight, leftovers, removeLeftover, put, delete or console. */
+  /** locate, locateMany, create, update, remove, disown, find, mark, inventory, owned, identity, preflight, leftovers, removeLeftover, put, delete, kept or console. */
   readonly call: string;
   readonly outcome: CloudOutcome;
   readonly tookMs: number;

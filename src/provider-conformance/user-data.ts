@@ -1,5 +1,5 @@
 import { bootstrapFieldName } from "../api/host-additions.js";
-import type { JsonObject } from "../api/json.js";
+import { type JsonObject, sameJson } from "../api/json.js";
 import { kubeadmFieldName } from "../api/kubeadm-patch.js";
 import { providerValue } from "../api/types.js";
 import { missingUserDataFields, userDataFieldNames } from "../api/user-data-fields.js";
@@ -68,14 +68,37 @@ function sampleFits(rig: Rig, terms: UserDataTerms): void {
   }
 }
 
-async function secretsAreKept({ context }: Rig, store: SecretStore): Promise<void> {
+async function secretsAreKept(rig: Rig, store: SecretStore): Promise<void> {
+  const { context, provider } = rig;
+  const who = {
+    cluster: "default/conformance",
+    clusterUid: "conformance",
+    kind: provider.hostKind,
+    name: "web",
+    token: "0".repeat(32),
+  };
   const name = "capstan-conformance";
+  const seen = async () => (await store.kept?.(context))?.filter((one) => one.name === name);
   for (const content of ["first", "second"]) {
-    await store.put(context, name, new TextEncoder().encode(content));
+    const bytes = new TextEncoder().encode(content);
+    await store.put(context, name, bytes, { who, controlPlane: false });
   }
   const command = store.fetchCommand(name);
   must(command.includes(name), "fetch a secret by its name", command);
-  for (let times = 0; times < 2; times += 1) await store.delete(context, name);
+  if (store.kept !== undefined) {
+    const [one, ...others] = (await seen()) ?? [];
+    const is = one !== undefined && others.length === 0 && sameJson(one.who, who);
+    must(is, "list what it keeps with the host that it is for", JSON.stringify(one ?? "nothing"));
+    const other = { ...who, clusterUid: `other than ${who.clusterUid}` };
+    const isRefused = await store.delete(context, name, other).then(
+      () => false,
+      () => true,
+    );
+    must(isRefused, "refuse to delete what it keeps for another host", "it was deleted");
+  }
+  for (let times = 0; times < 2; times += 1) await store.delete(context, name, who);
+  const left = (await seen()) ?? [];
+  must(left.length === 0, "list nothing that it has deleted", JSON.stringify(left));
 }
 
 /** What a host is given is a secret, and everything observed is recorded. */

@@ -144,7 +144,11 @@ export interface ProviderDefinition extends Partial<LeftoverCalls> {
   /** Which cloud the credentials lead to. Without it a wrong cloud cannot be told from an empty one. */
   identity?(ctx: CallContext): Promise<CloudIdentity>;
   /** What stands against a plan before anything is changed. Without it, the first call that fails says so. */
-  preflight?(ctx: CallContext, steps: readonly PlannedStep[]): Promise<readonly PreflightFinding[]>;
+  preflight?(
+    ctx: CallContext,
+    steps: readonly PlannedStep[],
+    clusterSpec: JsonObject,
+  ): Promise<readonly PreflightFinding[]>;
   /** What no manifest says, asked before anything is compiled. Without it nothing is looked up. */
   resolve?(ctx: CallContext, question: LookupQuestion): Promise<JsonObject>;
   /** What of the specs the questions hold; all of both without. */

@@ -47,8 +47,10 @@ export function keepingSecrets(
         keeper.guarded(async () => provider.resolve?.(ctx, question) ?? {})),
     preflight:
       provider.preflight &&
-      (async (ctx, steps) => {
-        const findings = await keeper.guarded(async () => provider.preflight?.(ctx, steps) ?? []);
+      (async (ctx, steps, clusterSpec) => {
+        const findings = await keeper.guarded(
+          async () => provider.preflight?.(ctx, steps, clusterSpec) ?? [],
+        );
         return findings.map((one) => keeper.finding(one));
       }),
     userData: provider.userData && keeper.terms(provider.userData),

@@ -181,17 +181,48 @@ export interface HostCommands {
   readonly providerId?: string;
 }
 
+/** The host that a secret is kept for. */
+export interface SecretHost {
+  readonly who: Identity;
+  readonly controlPlane: boolean;
+}
+
+/** What a store keeps for a host. */
+export interface KeptSecret {
+  readonly name: string;
+  /** Of the host. */
+  readonly who: Identity;
+  /** Milliseconds since the epoch. */
+  readonly createdAtMs?: number;
+}
+
 /**
  * Where a cloud keeps secrets for its hosts. A name is a function of a host's identity, so that whoever comes after
- * a crash finds what is there.
+ * a crash finds what is there. Source: docs/adr/0020, docs/adr/0034.
  */
 export interface SecretStore {
-  /** Keeps the content under the name, whatever was there. */
-  put(ctx: CallContext, name: string, content: Uint8Array): Promise<void>;
-  /** Success also when there is none. */
-  delete(ctx: CallContext, name: string): Promise<void>;
-  /** A command for sh that prints the content on the host. Pure. */
+  /** The most that it keeps under one name. No limit without. */
+  readonly limitBytes?: number;
+  /** Keeps the content under the name, whatever was there for this host. Refuses what is kept for another one. */
+  put(ctx: CallContext, name: string, content: Uint8Array, host: SecretHost): Promise<void>;
+  /** Success also when there is none. Refuses what is kept for another host than this one. */
+  delete(ctx: CallContext, name: string, who: Identity): Promise<void>;
+  /** All that is kept and bears marks, of whatever cluster. Without it a sweep does not see what is kept. */
+  kept?(ctx: CallContext): Promise<readonly KeptSecret[]>;
+  /** A command for sh that prints the content on the host, or tells why not on its standard error. Pure. */
   fetchCommand(name: string): string;
+  /** Whether hosts of a cluster with this providerSpec fetch their secrets: those of every cluster without. Pure. */
+  isUsedBy?(clusterSpec: JsonObject): boolean;
+  /** Why a machine's host could not fetch anything; undefined where it can. Each can without. Pure. */
+  obstacleOf?(machine: MachineToCompile): FetchObstacle | undefined;
+}
+
+/** What keeps a host from fetching. */
+export interface FetchObstacle {
+  /** "its instance has no profile". */
+  readonly reason: string;
+  /** What of the machine's spec asks for it. */
+  readonly member: readonly (string | number)[];
 }
 
 /** What one host is given, made when it is created. A secret, unless a store keeps the secrets of it. */
@@ -456,9 +487,14 @@ export interface InfrastructureProvider extends ProviderSpecs, Partial<LeftoverC
   identity?(ctx: CallContext): Promise<CloudIdentity>;
   /**
    * What stands against a plan before anything is changed: quotas and rights that the credentials can look up. Only
-   * looks. Asked with the steps of each plan that changes something, in their order; an error counts as a warning.
+   * looks. Asked with the steps of each plan that changes something, in their order, and the providerSpec of its Cluster; an
+   * error counts as a warning.
    */
-  preflight?(ctx: CallContext, steps: readonly PlannedStep[]): Promise<readonly PreflightFinding[]>;
+  preflight?(
+    ctx: CallContext,
+    steps: readonly PlannedStep[],
+    clusterSpec: JsonObject,
+  ): Promise<readonly PreflightFinding[]>;
   /**
    * Looks up what no manifest says: the newest image of a family, networks by a filter. Only reads. The answer is a
    * flat object that `compile` is given; it is pinned with the target, so a question that has a recorded answer is

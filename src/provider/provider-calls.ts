@@ -7,7 +7,7 @@ import type {
 
 /** A call to a cloud that is about to be made. */
 interface ProviderCall {
-  /** locate, locateMany, create, poll, update, remove, disown, find, mark, inventory, owned, identity, preflight, resolve, leftovers, removeLeftover, put, delete or console. */
+  /** locate, locateMany, create, poll, update, remove, disown, find, mark, inventory, owned, identity, preflight, resolve, leftovers, removeLeftover, put, delete, kept or console. */
   readonly name: string;
   readonly context: CallContext;
 }
@@ -36,7 +36,7 @@ const listings = [
   "removeLeftover",
 ];
 /** Of a secret store. */
-const storeCalls = ["put", "delete"];
+const storeCalls = ["put", "delete", "kept"];
 
 /**
  * The same provider with something done around every call to its cloud. What the provider lacks the

@@ -1,5 +1,6 @@
 import { nodeKey } from "../graph/graph.js";
-import type { Observed } from "../provider/port.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import type { KeptSecret, Observed } from "../provider/port.js";
 import type { KnownCluster } from "./clusters.js";
 import type { DeletionShare } from "./limits.js";
 import { type StackView, wantedKey } from "./stack-view.js";
@@ -8,6 +9,8 @@ import { type StackView, wantedKey } from "./stack-view.js";
 export interface Listing {
   readonly provider: string;
   readonly resources: readonly Observed[];
+  /** What its store keeps for hosts. */
+  readonly secrets?: readonly KeptSecret[];
 }
 
 export interface SweepInput {
@@ -30,25 +33,48 @@ export interface SweepItem {
   readonly kind: SweepKind;
   readonly provider: string;
   readonly resource: Observed;
+  /** It is what a store keeps for this host, by its id, and not the host. */
+  readonly isSecret?: true;
   readonly reason: string;
+}
+
+/** What people call it: "AwsVpc vpc", "secret of AwsInstance cp-0-3b81542a-1". Pure. */
+export function sweepName({
+  resource: { who },
+  isSecret,
+}: Pick<SweepItem, "resource" | "isSecret">): string {
+  return `${isSecret === true ? "secret of " : ""}${who.kind} ${who.name}`;
 }
 
 /**
  * Decides on everything that exists with our marks, in the order of the listings; what is gone is left
- * out. Nothing is swept unless its UID is ours (law 5) and everything that could want it was read and
+ * out. A secret is wanted as long as its host is. Nothing is swept unless its UID is ours (law 5) and everything that could want it was read and
  * does not (law 6). Pure.
  */
 export function decideSweep(input: SweepInput): SweepItem[] {
   const clusters = new Map(input.clusters.map((one) => [one.clusterUid, one]));
-  return input.listings.flatMap(({ provider, resources }) =>
-    resources
-      .filter(({ phase }) => phase !== "gone")
-      .map((resource): SweepItem => {
-        const cluster = clusters.get(resource.who.clusterUid);
-        const decision = decide(resource, cluster, input);
-        return { provider, resource, ...decision };
-      }),
-  );
+  return input.listings.flatMap(({ provider, resources, secrets = [] }) => {
+    const there = resources.filter(({ phase }) => phase !== "gone");
+    const found = [
+      ...there.map((resource) => ({ resource })),
+      ...secrets.map((secret) => ({ resource: asResource(secret), isSecret: true as const })),
+    ];
+    return found.map((one): SweepItem => {
+      const cluster = clusters.get(one.resource.who.clusterUid);
+      return { provider, ...one, ...decide(one.resource, cluster, input) };
+    });
+  });
+}
+
+function asResource({ name, who, createdAtMs }: KeptSecret): Observed {
+  return omitUndefined<Observed>({
+    id: name,
+    who,
+    phase: "ready",
+    spec: {},
+    status: {},
+    createdAtMs,
+  });
 }
 
 type Decision = Pick<SweepItem, "kind" | "reason">;

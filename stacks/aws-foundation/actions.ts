@@ -3,7 +3,7 @@ type ResourceType = string;
 
 /** A call of an API and the right that it needs. */
 export interface ApiCall {
-  readonly service: "ec2" | "elasticloadbalancing" | "ecr" | "servicequotas";
+  readonly service: "ec2" | "elasticloadbalancing" | "ecr" | "secretsmanager" | "servicequotas";
   readonly call: string;
   /** What it makes, with our marks in the call: it may make nothing without. */
   readonly makes?: readonly ResourceType[];
@@ -13,12 +13,15 @@ export interface ApiCall {
   readonly sweeps?: readonly ResourceType[];
   /** What it needs besides, whose ever it is. */
   readonly uses?: readonly ResourceType[];
+  /** Rights that it needs besides its own, for the same resources. */
+  readonly needs?: readonly string[];
   /** What it makes besides and gives tags, but no marks: that goes with what has some. */
   readonly tags?: readonly ResourceType[];
 }
 
-// A call without resources only reads: EC2 and Elastic Load Balancing tell no one resource apart there. Source: Service
-// Authorization Reference, "Actions, resources, and condition keys" of Amazon EC2 and of Elastic Load Balancing V2.
+// A call without resources only reads: Secrets Manager lists all secrets or none, and EC2 and Elastic Load Balancing tell no one resource apart there. Source: Service
+// Authorization Reference, "Actions, resources, and condition keys" of Amazon EC2, of Elastic Load Balancing V2 and of AWS
+// Secrets Manager.
 
 /** What bears tags of its own in EC2. */
 const tagged: readonly ResourceType[] = [
@@ -197,6 +200,11 @@ export const providerCalls: readonly ApiCall[] = [
     changes: ["listener/net", "loadbalancer/net", "targetgroup"],
   },
   { service: "servicequotas", call: "GetServiceQuota" },
+  { service: "secretsmanager", call: "ListSecrets" },
+  { service: "secretsmanager", call: "DescribeSecret", uses: ["secret"] },
+  { service: "secretsmanager", call: "CreateSecret", makes: ["secret"], needs: ["TagResource"] },
+  { service: "secretsmanager", call: "PutSecretValue", changes: ["secret"] },
+  { service: "secretsmanager", call: "DeleteSecret", changes: ["secret"] },
 ];
 
 /**
@@ -225,6 +233,13 @@ export const nodeCalls: readonly ApiCall[] = [
   { service: "ecr", call: "BatchGetImage", uses: ["repository"] },
   { service: "ecr", call: "GetDownloadUrlForLayer", uses: ["repository"] },
 ];
+
+/** Which machines a secret is for: the tag that the provider gives it, and what of it a role may read. */
+export const secretRoles = {
+  tag: "capstan:role",
+  controlPlane: "control-plane",
+  worker: "worker",
+} as const;
 
 /** What Kubernetes' own controller of the cloud asks for the nodes. Source: cloud-provider-aws, "Prerequisites". */
 export const controlPlaneCalls: readonly ApiCall[] = [

@@ -1,4 +1,4 @@
-import { type ApiCall, controllerTags } from "./actions.ts";
+import { type ApiCall, controllerTags, secretRoles } from "./actions.ts";
 
 /** Where rights hold. */
 export interface AccountPlace {
@@ -54,6 +54,18 @@ export function statementsFor(
   });
 }
 
+/** What a machine reads at its first start: secrets of machines of its kind, and of no other. Pure. */
+export function fetching(role: "controlPlane" | "worker", place: AccountPlace): Statement {
+  return {
+    Effect: "Allow",
+    Action: ["secretsmanager:GetSecretValue"],
+    Resource: [arnOf("secretsmanager", "secret", place)],
+    Condition: {
+      StringEquals: { [`aws:ResourceTag/${secretRoles.tag}`]: secretRoles[role] },
+    },
+  };
+}
+
 function changing(own: readonly ApiCall[], place: AccountPlace, tag: string): Statement[] {
   const changed = own.filter(({ changes }) => changes !== undefined);
   const [first] = changed;
@@ -82,7 +94,8 @@ function tagging(
   made: readonly ApiCall[],
   place: AccountPlace,
 ): Statement[] {
-  if (made.length === 0) return [];
+  // Secrets Manager does not tell of which call a tag is: CreateSecret needs that right as one of its own.
+  if (made.length === 0 || service === "secretsmanager") return [];
   const call = service === "ec2" ? "CreateTags" : "AddTags";
   const creates = made.map((one) => one.call);
   const types = [...arnsOf(service, made, "makes", place), ...arnsOf(service, made, "tags", place)];
@@ -102,7 +115,9 @@ function statement(
   Condition?: Statement["Condition"],
 ): Statement[] {
   if (calls.length === 0) return [];
-  const Action = calls.map(({ service, call }) => `${service}:${call}`);
+  const Action = calls.flatMap(({ service, call, needs = [] }) =>
+    [call, ...needs].map((one) => `${service}:${one}`),
+  );
   const bare = { Effect: "Allow", Action, Resource } as const;
   return [Condition === undefined ? bare : { ...bare, Condition }];
 }
@@ -135,5 +150,7 @@ function arnOf(
   { partition, region, account }: AccountPlace,
 ): string {
   const owner = ofNoAccount.has(type) ? "" : account;
+  // So the names of all our secrets begin; AWS puts six characters behind each.
+  if (type === "secret") return `arn:${partition}:${service}:${region}:${owner}:secret:capstan-*`;
   return `arn:${partition}:${service}:${region}:${owner}:${type}/*`;
 }

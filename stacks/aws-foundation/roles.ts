@@ -4,6 +4,7 @@ import { controlPlaneCalls, inClusterCalls, nodeCalls, providerCalls } from "./a
 import {
   type AccountPlace,
   documentOf,
+  fetching,
   isReading,
   markTag,
   type Statement,
@@ -32,13 +33,19 @@ export function instanceRoles(
       parent,
       `${name}-control-plane`,
       place.apply((at) =>
-        documentOf([...statementsFor(controlPlaneCalls, at, markTag), ...inside(at)]),
+        documentOf([
+          ...statementsFor(controlPlaneCalls, at, markTag),
+          ...inside(at),
+          fetching("controlPlane", at),
+        ]),
       ),
     ),
     worker: instanceRole(
       parent,
       `${name}-worker`,
-      place.apply((at) => documentOf(statementsFor(nodeCalls, at, markTag))),
+      place.apply((at) =>
+        documentOf([...statementsFor(nodeCalls, at, markTag), fetching("worker", at)]),
+      ),
     ),
   };
 }

@@ -76,6 +76,24 @@ describe("the removal of leftovers", () => {
   };
   const removals = () => handler.calls.filter((call) => call === "remove").length;
 
+  it("has a secret deleted by its store, which knows whose it is, and its host left alone", async () => {
+    const item: SweepItem = { ...leftover("host"), isSecret: true };
+    const asked: unknown[][] = [];
+    const secrets = {
+      delete: async (_ctx: unknown, ...args: unknown[]) => void asked.push(args),
+    };
+    const handlers = new Map([[kind, handler]]);
+    const provider = { name: "toy", handlers, userData: { secrets } };
+    await removeInWaves([item], {
+      providers: [provider as unknown as InfrastructureProvider],
+      context: { clock, signal: stop.signal, assertEngineAlive: () => {} },
+      timeoutMs,
+      deleted: ({ resource: { id } }) => deleted.push(id),
+    });
+    assert.deepEqual(asked, [["host", item.resource.who]]);
+    assert.deepEqual([deleted, removals()], [["host"], 0]);
+  });
+
   it("takes the newest first, and what it depended on in the waves after it", async () => {
     const items = ["network", "subnet", "host"].map(leftover);
     handler.needs.set("network", "subnet").set("subnet", "host");

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runtime } from "@pulumi/pulumi";
-import { type ApiCall, providerCalls } from "../../stacks/aws-foundation/actions.js";
+import { roleTag } from "../../providers/aws/calls/marks.js";
+import { type ApiCall, providerCalls, secretRoles } from "../../stacks/aws-foundation/actions.js";
 import { foundation } from "../../stacks/aws-foundation/foundation.js";
 import { type Settings, settingsFrom, subnetRanges } from "../../stacks/aws-foundation/settings.js";
 import { repository } from "../scenario/sandbox.js";
@@ -107,11 +108,11 @@ describe("the foundation on AWS", () => {
     const documents = ["iam/policy:Policy", "iam/rolePolicy:RolePolicy"].flatMap((type) =>
       ofType(all, type).map(({ policy }) => String(policy)),
     );
-    assert.equal(documents.length, 5);
+    assert.equal(documents.length, 6);
     for (const { Action, Resource } of documents.flatMap(statementsIn)) {
       for (const action of listOf(Action)) assert.doesNotMatch(action, /\*/);
       const reads = listOf(Action).every((one) =>
-        /:(Describe|GetAuthorizationToken|GetServiceQuota)/.test(one),
+        /:(Describe|GetAuthorizationToken|GetServiceQuota|ListSecrets)/.test(one),
       );
       assert.ok(reads || !listOf(Resource).includes("*"), `${String(Action)} on everything`);
     }
@@ -133,7 +134,7 @@ describe("the foundation on AWS", () => {
     assert.equal(trusts.filter((one) => one.includes("role/ci")).length, 1);
     const none = await registered({ controllers: [] });
     assert.equal(ofType(none, "iam/role:Role").length, 2);
-    assert.equal(ofType(none, "iam/policy:Policy").length, 3);
+    assert.equal(ofType(none, "iam/policy:Policy").length, 4);
   });
 
   it("has a way out for each zone, or one", async () => {
@@ -304,6 +305,51 @@ describe("the rights of whoever runs capstan", () => {
     assert.ok(!ask({}));
   });
 
+  const secret = "arn:aws:secretsmanager:eu-north-1:123456789012:secret:capstan-0123-AbCdEf";
+  const secretRows = [
+    { name: "make secrets with marks", action: "CreateSecret", facts: wanted, is: true },
+    { name: "tag them in that", action: "TagResource", facts: wanted, is: true },
+    { name: "make none without", action: "CreateSecret", facts: {}, is: false },
+    { name: "write over what bears marks", action: "PutSecretValue", facts: borne, is: true },
+    { name: "write over nothing else", action: "PutSecretValue", facts: {}, is: false },
+    { name: "delete what bears marks", action: "DeleteSecret", facts: borne, is: true },
+    { name: "delete nothing else", action: "DeleteSecret", facts: {}, is: false },
+    { name: "read none", action: "GetSecretValue", facts: borne, is: false },
+  ] as const;
+  for (const { name, action, facts, is } of secretRows) {
+    it(`${name}: ${action}`, async () => {
+      const documents = controllerPolicies(await registered());
+      const asked = { action: `secretsmanager:${action}`, facts };
+      assert.equal(isAllowed(documents, { ...asked, arn: secret }), is);
+      const others = secret.replace("capstan-", "shop-");
+      assert.equal(isAllowed(documents, { ...asked, arn: others }), false);
+    });
+  }
+
+  it("let each kind of machine read its own secrets, and no other", async () => {
+    const all = ofType(await registered(), "iam/rolePolicy:RolePolicy");
+    const read = (role: string, of: string, arn = secret) =>
+      isAllowed(
+        all
+          .filter((one) => one["role"] === `capstan-${role}-id`)
+          .map(({ policy }) => String(policy)),
+        {
+          action: "secretsmanager:GetSecretValue",
+          arn,
+          facts: { "aws:ResourceTag/capstan:role": of },
+        },
+      );
+    for (const own of ["control-plane", "worker"]) {
+      for (const of of ["control-plane", "worker"]) assert.equal(read(own, of), own === of);
+      assert.equal(read(own, own, secret.replace("capstan-", "shop-")), false);
+    }
+    const provided = [true, false].map((isMember) => roleTag(isMember));
+    assert.deepEqual(provided, [
+      { Key: secretRoles.tag, Value: secretRoles.controlPlane },
+      { Key: secretRoles.tag, Value: secretRoles.worker },
+    ]);
+  });
+
   it("give the instances' roles to instances alone", async () => {
     const documents = controllerPolicies(await registered());
     const ask = (role: string, service: string) =>
@@ -320,7 +366,7 @@ describe("the rights of whoever runs capstan", () => {
   /** Names of API calls in sources: "CreateVpc", or createVpc of a client. */
   const callsIn = (folder: string): string[] => {
     const verbs =
-      "[aA]dd|[aA]llocate|[aA]ssociate|[aA]ttach|[aA]uthorize|[cC]reate|[dD]elete|[dD]eregister|[dD]escribe|[dD]etach|[dD]isassociate|[gG]et|[mM]odify|[rR]egister|[rR]elease|[rR]emove|[rR]eplace|[rR]evoke|[rR]un|[sS]et|[tT]erminate";
+      "[aA]dd|[aA]llocate|[aA]ssociate|[aA]ttach|[aA]uthorize|[cC]reate|[dD]elete|[dD]eregister|[dD]escribe|[dD]etach|[dD]isassociate|[gG]et|[lL]ist|[mM]odify|[pP]ut|[rR]egister|[rR]elease|[rR]emove|[rR]eplace|[rR]evoke|[rR]un|[sS]et|[tT]erminate";
     const pattern = new RegExp(`"((?:${verbs})[A-Z]\\w*)"`, "g");
     const calls = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => /\.[jt]s$/.test(name))

@@ -1,4 +1,5 @@
 import { gunzipSync } from "node:zlib";
+import { parse } from "yaml";
 import { CapstanError } from "../../src/api/error.js";
 import type { BootstrapKind } from "../../src/bootstrap/host/member-role.js";
 import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
@@ -22,12 +23,17 @@ interface HostTrust {
   readonly signedBy: readonly string[];
 }
 
+/** A `machineQuota` of Clusters whose hosts are told everything by their user data. */
+export const quotaWithoutStore = 999;
+
 /** What a cloud's hosts do with what they are given at their first start: begin a cluster, or join it. */
 export class FakeHosts {
   /** By whose keys members sign, by id. */
   private readonly signs = new Map<string, string>();
   /** What is kept for hosts, by name. */
   readonly kept = new Map<string, Uint8Array>();
+  /** How often the store was asked to keep or to forget something. */
+  storeCalls = 0;
   /** Tokens that are good, by the identity token of the host that they are for. */
   readonly tokens = new Map<string, string>();
   /** Whose tokens were extended, the same way. */
@@ -53,10 +59,15 @@ export class FakeHosts {
     { simulated: _simulated, ...terms }: UserDataTerms,
     change: <T>(what: string, effect: () => T) => Promise<T>,
   ): UserDataTerms {
+    const asked = <T>(what: string, effect: () => T) => {
+      this.storeCalls += 1;
+      return change(what, effect);
+    };
     const secrets: SecretStore = {
-      put: (_ctx, name, content) => change(`keep ${name}`, () => void this.kept.set(name, content)),
-      delete: (_ctx, name) => change(`forget ${name}`, () => void this.kept.delete(name)),
+      put: (_ctx, name, content) => asked(`keep ${name}`, () => void this.kept.set(name, content)),
+      delete: (_ctx, name) => asked(`forget ${name}`, () => void this.kept.delete(name)),
       fetchCommand: (name) => `fetch ${name}`,
+      isUsedBy: ({ machineQuota }) => machineQuota !== quotaWithoutStore,
     };
     return { ...terms, secrets };
   }
@@ -154,15 +165,8 @@ export class FakeHosts {
 
   /** What a host does with what it is given. Throws an Error for user data that leads to nothing. */
   firstStartOf({ text }: UserData): FirstStart {
-    const [, name = ""] = /fetch (capstan-[0-9a-f]+)/.exec(text) ?? [];
-    const content = this.kept.get(name);
-    if (content === undefined) throw new Error(`nothing is kept as ${name}`);
-    const script = gunzipSync(content).toString();
-    const fileAt = (path: string) => {
-      const [, encoded] = script.split(`put '${path}' `);
-      const [lines = ""] = encoded?.slice("0600 <<'END'\n".length).split("\nEND\n", 1) ?? [];
-      return Buffer.from(lines, "base64").toString();
-    };
+    const [, name] = /fetch (capstan-[0-9a-f]+)/.exec(text) ?? [];
+    const fileAt = name === undefined ? writtenIn(text) : this.fetched(name);
     const configuration = fileAt(configurationPath);
     const authorities = fileAt(`${keyFolder}/ca.crt`);
     const ownHashes = authorities
@@ -179,6 +183,17 @@ export class FakeHosts {
       : { kind: "joinWorker", trusts: told, signs: undefined };
   }
 
+  private fetched(name: string): (path: string) => string {
+    const content = this.kept.get(name);
+    if (content === undefined) throw new Error(`nothing is kept as ${name}`);
+    const script = gunzipSync(content).toString();
+    return (path) => {
+      const [, encoded] = script.split(`put '${path}' `);
+      const [lines = ""] = encoded?.slice("0600 <<'END'\n".length).split("\nEND\n", 1) ?? [];
+      return Buffer.from(lines, "base64").toString();
+    };
+  }
+
   /** What is still kept, or still good, for hosts that are nodes or that nobody has. */
   leftOver(alive: readonly Observed[]): string[] {
     const pending = new Set(
@@ -187,6 +202,14 @@ export class FakeHosts {
     const kept = [...this.kept.keys()].map((name) => name.replace("capstan-", ""));
     return kept.filter((token) => !pending.has(token));
   }
+}
+
+/** The files of a cloud-config. */
+function writtenIn(text: string): (path: string) => string {
+  const { write_files: files } = parse(text) as {
+    readonly write_files: readonly { readonly path: string; readonly content: string }[];
+  };
+  return (path) => files.find((one) => one.path === path)?.content ?? "";
 }
 
 function isMember(kind: BootstrapKind | undefined): boolean {

@@ -1,7 +1,13 @@
 import assert from "node:assert/strict";
 import type { Observed } from "../../src/provider/port.js";
 import type { KnownCluster } from "../../src/sweep/clusters.js";
-import { decideSweep, shareOf, type SweepItem, type SweepKind } from "../../src/sweep/decide.js";
+import {
+  decideSweep,
+  shareOf,
+  type SweepItem,
+  type SweepKind,
+  sweepName,
+} from "../../src/sweep/decide.js";
 import { isFrozen } from "../../src/sweep/limits.js";
 import type { StackView } from "../../src/sweep/stack-view.js";
 import { known, minuteMs, nowMs, resource, unreadable, view } from "./world.js";
@@ -182,6 +188,32 @@ describe("what a sweep decides", () => {
   it("leaves out what is gone", () => {
     const gone = resource({ phase: "gone" });
     assert.deepEqual(decideOne({ name: "gone", resource: gone, views: [], want: "" }), []);
+  });
+
+  it("takes a secret for needed as long as its host is, and sweeps it as anything else", () => {
+    const { who } = resource();
+    const secrets = [
+      { name: "s-wanted", who, createdAtMs: nowMs - 120 * minuteMs },
+      { name: "s-left", who: { ...who, name: "web-9" }, createdAtMs: nowMs - 120 * minuteMs },
+      { name: "s-young", who: { ...who, name: "web-9" }, createdAtMs: nowMs },
+      { name: "s-foreign", who: { ...who, clusterUid: "uid-9" } },
+    ];
+    const items = decideSweep({
+      nowMs,
+      graceMs: 60 * minuteMs,
+      clusters: [known()],
+      views: [view({ wants: ["web-0"] })],
+      listings: [{ provider: "local", resources: [], secrets }],
+    });
+    assert.deepEqual(
+      items.map((item) => [item.kind, item.resource.id, sweepName(item)]),
+      [
+        ["wanted", "s-wanted", "secret of LocalHost web-0"],
+        ["sweep", "s-left", "secret of LocalHost web-9"],
+        ["young", "s-young", "secret of LocalHost web-9"],
+        ["foreign", "s-foreign", "secret of LocalHost web-0"],
+      ],
+    );
   });
 
   it("keeps the order of the listings and says where each is", () => {

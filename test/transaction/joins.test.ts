@@ -3,6 +3,7 @@ import { cluster, desiredOf, machine, type Manifest } from "../support/manifests
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandFault } from "../support/faults.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+import { quotaWithoutStore } from "../support/fake-hosts.js";
 
 const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
 const member = (name: string, size = "small") => machine(name, { controlPlane: "1.34.2", size });
@@ -130,6 +131,31 @@ describe("a cluster whose hosts join each other", () => {
       const tokens = await tokensAfter(kill, never);
       await engine.up(wanted, [], "keep");
       assert.deepEqual([...engine.cloud.hosts.extended], tokens);
+    });
+  });
+
+  describe("and does without a store", () => {
+    const without = (...objects: Manifest[]) =>
+      desiredOf([cluster({ machineQuota: quotaWithoutStore }), ...objects]);
+
+    it("is told everything by its user data, and the store is never asked", async () => {
+      const engine = await FakeEngine.running(without(member("cp-0"), machine("web")), joins);
+      await engine.settle(without(member("cp-0", "large"), machine("web")));
+      assert.equal((await engine.destroy()).kind, "done");
+      assert.equal(engine.cloud.hosts.storeCalls, 0);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+
+    it("leaves nothing of what was kept while it had one", async () => {
+      const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+      const kill: CommandFault = { at: "call", number: 0, what: "killAfter" };
+      const killed = await engine.up(goal(member("cp-0"), machine("web")), [kill]);
+      assert.equal(outcomeText(killed), "killed");
+      assert.equal(engine.cloud.hosts.kept.size, 1);
+      await engine.settle(without(member("cp-0"), machine("web")));
+      assert.deepEqual(hosts(engine), ["cp-0.1", "web.1"]);
+      assert.deepEqual([...engine.cloud.hosts.kept.keys()], []);
+      assert.deepEqual(engine.cloud.watch.violations, []);
     });
   });
 

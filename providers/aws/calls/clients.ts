@@ -1,5 +1,6 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import type { ServiceQuotas } from "@aws-sdk/client-service-quotas";
 import type { STS } from "@aws-sdk/client-sts";
 import { type AwsAccess, type CredentialSource, credentialSource } from "./credentials.js";
@@ -10,6 +11,7 @@ export interface AwsClients {
   elb(): Promise<ElasticLoadBalancingV2>;
   sts(): Promise<STS>;
   quotas(): Promise<ServiceQuotas>;
+  secrets(): Promise<SecretsManager>;
   /** The credentials have expired: whoever asks next gets clients that look for new ones. */
   renew?(): void;
   /** Ends their connections. */
@@ -22,6 +24,7 @@ interface Made {
   readonly elb?: Promise<ElasticLoadBalancingV2>;
   readonly sts?: Promise<STS>;
   readonly quotas?: Promise<ServiceQuotas>;
+  readonly secrets?: Promise<SecretsManager>;
 }
 
 /** What every client is made with. */
@@ -51,6 +54,10 @@ export function awsClients(access?: AwsAccess): AwsClients {
       const { ServiceQuotas } = await import("@aws-sdk/client-service-quotas");
       return new ServiceQuotas(settings);
     },
+    secrets: async () => {
+      const { SecretsManager } = await import("@aws-sdk/client-secrets-manager");
+      return new SecretsManager(settings);
+    },
   };
   const end = () => {
     for (const client of Object.values(made)) {
@@ -67,6 +74,7 @@ export function awsClients(access?: AwsAccess): AwsClients {
     elb: () => once("elb"),
     sts: () => once("sts"),
     quotas: () => once("quotas"),
+    secrets: () => once("secrets"),
     renew: () => {
       made = {};
       settings = settingsFor(access);

@@ -34,6 +34,11 @@ export function markTags(who: Identity): NewTag[] {
   return marks.map((mark) => ({ Key: markKey(mark), Value: who[mark] }));
 }
 
+/** Whose secret it is, as policies of roles tell members of the control plane from workers. Pure. */
+export function roleTag(isControlPlane: boolean): NewTag {
+  return { Key: `${prefix}role`, Value: isControlPlane ? "control-plane" : "worker" };
+}
+
 /** Who a resource is by its tags; undefined of one that does not bear all marks. Pure. */
 export function whoOf(tags: readonly Tag[] = []): Identity | undefined {
   const values = new Map(tags.map(({ Key, Value }) => [Key, Value]));

@@ -110,7 +110,7 @@ async function unlessAborted(work: Promise<void>, signal: AbortSignal): Promise<
 }
 
 /** Services whose requests are paced, by their prefixes in policies of IAM. */
-export type PacedService = "ec2" | "elasticloadbalancing" | "servicequotas";
+export type PacedService = "ec2" | "elasticloadbalancing" | "secretsmanager" | "servicequotas";
 
 /** Requests that share a limit, by their names. */
 interface Lane {
@@ -135,6 +135,11 @@ export const lanes: Readonly<Record<PacedService, readonly Lane[]>> = {
   elasticloadbalancing: [
     { name: "looking", calls: looks, most: { perSecond: 10, burst: 40 } },
     { name: "changing", calls: /^/, most: { perSecond: 3, burst: 20 } },
+  ],
+  // AWS allows more of each (Secrets Manager user guide, "AWS Secrets Manager quotas"): one for each host is enough.
+  secretsmanager: [
+    { name: "looking", calls: looks, most: { perSecond: 20, burst: 50 } },
+    { name: "changing", calls: /^/, most: { perSecond: 10, burst: 50 } },
   ],
   // AWS tells no figure: few are asked for.
   servicequotas: [{ name: "looking", calls: /^/, most: { perSecond: 2, burst: 5 } }],

@@ -176,6 +176,12 @@ export const awsClusterSpec = Type.Object(
           "What the pod network needs between hosts; BGP and IP-in-IP, as Calico does, without.",
       }),
     ),
+    hostSecrets: Type.Optional(
+      stringEnum(["secretsManager", "userData"], {
+        description:
+          "Where hosts get the keys and tokens of their first start from: secretsManager, without it too, by their instanceProfile; userData, in clear, for machines that have none. Counts for the next host.",
+      }),
+    ),
     tags: Type.Optional(tags),
   },
   {

@@ -38,6 +38,8 @@ export function clusterFromCapa(fields: JsonObject): JsonObject {
     internetGatewayId: id !== "" && internetGatewayId !== "" ? internetGatewayId : undefined,
     subnets: isNamed ? subnets.map(subnetFromCapa) : undefined,
     subnetFilters,
+    // As it was there: the roles of such machines have no right to any secret.
+    hostSecrets: "userData",
     tags: isSaid(vpc.tags) ? vpc.tags : undefined,
   });
 }

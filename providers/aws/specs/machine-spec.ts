@@ -155,7 +155,7 @@ export const awsMachineSpec = Type.Object(
         minLength: 1,
         pattern: "^[^:/]+$",
         description:
-          "Name of the IAM instance profile that it has. Changing it needs a new instance.",
+          "Name of the IAM instance profile that it has, by which the host fetches its keys and its token. Changing it needs a new instance.",
       }),
     ),
     keyName: Type.Optional(

@@ -1,4 +1,5 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { type ClusterObject, providerValue } from "../../api/types.js";
 import type { UserData, UserDataTerms } from "../../provider/port.js";
 import type { HostBootstrap } from "./host-bootstrap.js";
 import { shellArchive } from "./shell-archive.js";
@@ -16,8 +17,14 @@ export function secretNameOf(token: string): string {
   return `capstan-${token}`;
 }
 
+/** The terms of a cluster's hosts: without a store where their secrets travel in the user data. Pure. */
+export function termsFor({ spec }: ClusterObject, terms: UserDataTerms): UserDataTerms {
+  const { secrets, ...others } = terms;
+  return secrets?.isUsedBy?.(providerValue(spec)) === false ? others : terms;
+}
+
 /**
- * In the user data itself, or, where the provider has a store, as one script that is kept there and that the user
+ * In the user data itself, or, where the terms have a store, as one script that is kept there and that the user
  * data fetches. `token` is that of the host's identity. Pure.
  */
 export function deliveryOf(
@@ -49,8 +56,8 @@ function fetching(command: string): HostBootstrap {
     "umask 077",
     "folder=$(mktemp -d)",
     `trap 'rm -rf "$folder"' EXIT`,
-    `if ! { ${command} > "$folder/packed" && gunzip -c < "$folder/packed" > "$folder/script"; }; then`,
-    '  echo "capstan: bootstrap failed: its secret cannot be fetched" > /dev/console || true',
+    `if ! { { ${command}; } > "$folder/packed" && gunzip -c < "$folder/packed" > "$folder/script"; } 2> "$folder/why"; then`,
+    '  { echo "capstan: bootstrap failed: its secret cannot be fetched"; tail -n 3 "$folder/why"; } | tee /dev/console >&2 || true',
     "  exit 1",
     "fi",
     'sh "$folder/script"',

@@ -5,7 +5,7 @@ import { firstStage, type KeyStage } from "../../api/key-stage.js";
 import { kubeadmFieldName } from "../../api/kubeadm-patch.js";
 import type { ClusterObject } from "../../api/types.js";
 import type { MachineToCompile, UserData, UserDataTerms } from "../../provider/port.js";
-import { deliveryOf } from "./delivery.js";
+import { deliveryOf, termsFor } from "./delivery.js";
 import { hostBootstrap } from "./host-bootstrap.js";
 import { roleWith, sizedSecrets } from "./host-secrets.js";
 import { hostSettings } from "./machine-settings.js";
@@ -46,18 +46,33 @@ export function misfitOf(
     const reason = "its image holds its software, and no package is installed";
     return { reason, member: [...additionsPath, "packages"] };
   }
-  if (terms.limit === undefined && template === undefined) return undefined;
+  const own = termsFor(cluster, terms);
+  const store = own.secrets;
+  const obstacle = store?.obstacleOf?.(machine);
+  if (obstacle !== undefined) return obstacle;
+  const isLimited = terms.limit !== undefined || store?.limitBytes !== undefined;
+  if (!isLimited && template === undefined) return undefined;
   const kinds: readonly BootstrapKind[] = machine.controlPlane
     ? ["init", "joinControlPlane"]
     : ["joinWorker"];
-  const userData = kinds.map((kind) => {
+  const deliveries = kinds.map((kind) => {
     const role = roleWith(kind, sizedSecrets(stage));
     const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
-    return deliveryOf(hostBootstrap(hostSettings(about)), terms, "0".repeat(32)).userData;
+    return deliveryOf(hostBootstrap(hostSettings(about)), own, "0".repeat(32));
   });
+  const userData = deliveries.map((one) => one.userData);
   const [faulty] = userData.flatMap(({ text }) => formatFault(text, terms.format) ?? []);
   if (template !== undefined && faulty !== undefined) {
     return { reason: faulty, member: [...additionsPath, "template"] };
+  }
+  const kept = deliveries.map(({ secret }) => secret?.content.byteLength ?? 0);
+  const limitBytes = store?.limitBytes ?? Infinity;
+  const keptBytes = Math.max(...kept);
+  if (keptBytes > limitBytes) {
+    return {
+      reason: `its secret would take ${keptBytes} bytes when packed, and this cloud keeps ${limitBytes}`,
+      member: largestPart(machine),
+    };
   }
   return oversize(userData, machine, terms.limit);
 }

@@ -13,7 +13,7 @@ import { type LeftOver, removeInWaves } from "../../engine/sweep/removal.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { timingOf } from "../../provider/timing.js";
 import type { KnownCluster } from "../../sweep/clusters.js";
-import { shareOf, type SweepItem, type SweepKind } from "../../sweep/decide.js";
+import { shareOf, type SweepItem, type SweepKind, sweepName } from "../../sweep/decide.js";
 import { defaultGraceMinutes, isFrozen } from "../../sweep/limits.js";
 import {
   type CommandContext,
@@ -145,14 +145,13 @@ async function withLocks<T>(
   );
 }
 
-function tellDeleted(
-  { resource: { who, id } }: SweepItem,
-  { json, emit, terminal }: CommandContext,
-) {
+function tellDeleted(item: SweepItem, { json, emit, terminal }: CommandContext) {
+  const { resource, isSecret } = item;
+  const { who, id } = resource;
   const { kind, name } = who;
-  const event = { operation: "delete", state: "done", kind, name, id };
+  const event = omitUndefined({ operation: "delete", state: "done", kind, name, id, isSecret });
   if (json) emit({ type: "event", event: "resource", ...event });
-  else terminal.write(`  ${kind} ${name} (${id}): deleted\n`);
+  else terminal.write(`  ${sweepName(item)} (${id}): deleted\n`);
 }
 
 function tellResult(
@@ -191,9 +190,9 @@ function sweepDocument(report: SweepReport, { yes, grace, maxShare }: SweepOptio
   });
 }
 
-function itemDocument({ provider, resource: { id, who, createdAtMs } }: SweepItem) {
+function itemDocument({ provider, resource: { id, who, createdAtMs }, isSecret }: SweepItem) {
   const { cluster, clusterUid, kind, name } = who;
-  return omitUndefined({ provider, cluster, clusterUid, kind, name, id, createdAtMs });
+  return omitUndefined({ provider, cluster, clusterUid, kind, name, id, createdAtMs, isSecret });
 }
 
 function controllersDocument({ provider, cluster, leftover }: GoneLeftover) {

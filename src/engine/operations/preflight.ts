@@ -1,8 +1,10 @@
 import { isCapstanError, messageOf } from "../../api/error.js";
+import { providerValue } from "../../api/types.js";
 import { plannedSteps } from "../../plan/foreseen.js";
 import type { Plan } from "../../plan/plan.js";
 import type { CallContext, InfrastructureProvider, PreflightFinding } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
+import { clusterIn } from "../../records/target.js";
 import { reading } from "../run/observe.js";
 
 interface Preflight {
@@ -21,16 +23,18 @@ export async function withPreflight(plan: Plan, preflight: Preflight): Promise<P
   const { number } = plan.transaction;
   const goesOn = isOpen(preflight.prior) || number === preflight.prior.transaction?.number;
   if (steps.length === 0 || goesOn || preflight.provider.preflight === undefined) return plan;
-  const foreseen = await findingsOn(steps, preflight);
+  const foreseen = await findingsOn({ steps, target: plan.target }, preflight);
   return foreseen.length === 0 ? plan : { ...plan, foreseen };
 }
 
 async function findingsOn(
-  steps: ReturnType<typeof plannedSteps>,
+  { steps, target }: Pick<Plan, "target"> & { readonly steps: ReturnType<typeof plannedSteps> },
   { provider, context }: Preflight,
 ): Promise<readonly PreflightFinding[]> {
+  const clusterSpec = providerValue(clusterIn(target).spec);
+  const ask = async () => (await provider.preflight?.(context, steps, clusterSpec)) ?? [];
   try {
-    return await reading(context, async () => (await provider.preflight?.(context, steps)) ?? []);
+    return await reading(context, ask);
   } catch (error) {
     context.signal.throwIfAborted();
     const code = isCapstanError(error) ? error.code : "CLOUD_FAILED";

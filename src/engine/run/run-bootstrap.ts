@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
 import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
-import { deliveryOf, secretNameOf } from "../../bootstrap/host/delivery.js";
+import { deliveryOf, secretNameOf, termsFor } from "../../bootstrap/host/delivery.js";
 import { hostBootstrap } from "../../bootstrap/host/host-bootstrap.js";
 import { caCertHashesOf, roleWith } from "../../bootstrap/host/host-secrets.js";
 import { hostSettings } from "../../bootstrap/host/machine-settings.js";
@@ -20,6 +20,7 @@ import type {
   Identity,
   InfrastructureProvider,
   Observed,
+  SecretStore,
   UserData,
   UserDataTerms,
 } from "../../provider/port.js";
@@ -151,10 +152,12 @@ export class RunBootstrap {
     who: Identity,
     { machine, keys, kind, endpoint }: HostPlace & HostToMake,
   ): Promise<UserData> {
-    const { terms, target, provider } = this.request;
+    const { target, provider } = this.request;
+    const cluster = clusterIn(target);
+    const terms = termsFor(cluster, this.request.terms);
     const token = await this.tokenFor(kind, ctx, who, { endpoint, keys });
     const settings = hostSettings({
-      cluster: clusterIn(target),
+      cluster,
       machine: machineToCompile(provider, machine),
       terms,
       endpoint,
@@ -166,8 +169,9 @@ export class RunBootstrap {
     });
     const { userData, secret } = deliveryOf(hostBootstrap(settings), terms, who.token);
     if (secret !== undefined) {
+      const host = { who, controlPlane: machine.controlPlane };
       ctx.assertEngineAlive();
-      await terms.secrets?.put(ctx, secret.name, secret.content);
+      await terms.secrets?.put(ctx, secret.name, secret.content, host);
     }
     return userData;
   }
@@ -268,7 +272,9 @@ export class RunBootstrap {
     await mapBounded(hosts, settlesAtATime, async ([key, { who, phase }]) => {
       const isAwaited = phase !== "ready" && wanted.has(key);
       try {
-        await (isAwaited ? this.extend(ctx, who, tokensOf) : this.forget(ctx, who, tokensOf));
+        await (isAwaited
+          ? this.extend(ctx, who, tokensOf)
+          : this.forget(ctx, who, tokensOf, records));
       } catch (error) {
         if (!isCapstanError(error)) throw error;
       }
@@ -295,9 +301,14 @@ export class RunBootstrap {
     return consolesOf(presentAmong(keys, observation), this.request.terms, ctx);
   }
 
-  private async forget(ctx: CallContext, who: Identity, tokensOf: TokensOf): Promise<void> {
+  private async forget(
+    ctx: CallContext,
+    who: Identity,
+    tokensOf: TokensOf,
+    records: PriorState,
+  ): Promise<void> {
     if (this.settled.has(who.token)) return;
-    await this.deleteSecret(ctx, who);
+    await this.deleteSecret(ctx, who, records);
     // Where no control plane is to be left, its API server is not asked for anything.
     if (this.goesOn() && !this.tokenless.has(who.token)) {
       if (ctx.clock.now() < this.silentUntilMs) return;
@@ -324,16 +335,19 @@ export class RunBootstrap {
    * What an open transaction may have kept for hosts that it never made, or that its successor does not want: their
    * names stand in its record alone. Throws what the store refuses.
    */
-  async forgetUnmade(ctx: CallContext, { transaction }: PriorState): Promise<void> {
+  async forgetUnmade(ctx: CallContext, records: PriorState): Promise<void> {
     const { terms, target, provider } = this.request;
+    const { transaction } = records;
     if (transaction === undefined || terms.secrets === undefined) return;
-    const wanted = new Set(target.machines.map(({ host }) => host));
+    // Of what is wanted, put comes before anything else; a cluster that does without a store puts nothing.
+    const puts = termsFor(clusterIn(target), terms).secrets !== undefined;
+    const wanted = new Set(puts ? target.machines.map(({ host }) => host) : []);
     const { clusterUid, target: before } = transaction;
     const unwanted = before.nodes.filter(
       (node) => node.kind === provider.hostKind && !wanted.has(keyOf(node)),
     );
     for (const { kind, name } of unwanted) {
-      await this.deleteSecret(ctx, identityOf(clusterIn(before), clusterUid, kind, name));
+      await this.deleteSecret(ctx, identityOf(clusterIn(before), clusterUid, kind, name), records);
     }
   }
 
@@ -344,7 +358,7 @@ export class RunBootstrap {
    */
   private async release(ctx: CallContext, host: Observed, records: PriorState): Promise<void> {
     const { who } = host;
-    await this.deleteSecret(ctx, who);
+    await this.deleteSecret(ctx, who, records);
     if (this.left.has(who.token) || !this.isMember(who, records)) return;
     try {
       const observed = await this.observed(ctx, who);
@@ -417,14 +431,22 @@ export class RunBootstrap {
   }
 
   /** What a store keeps for a host, before the host is deleted or once it is a node. Throws what the store refuses. */
-  private async deleteSecret(ctx: CallContext, who: Identity): Promise<void> {
-    const {
-      provider,
-      terms: { secrets },
-    } = this.request;
-    if (secrets === undefined || who.kind !== provider.hostKind) return;
+  private async deleteSecret(ctx: CallContext, who: Identity, records: PriorState): Promise<void> {
+    const store = this.storeSince(records);
+    if (store === undefined || who.kind !== this.request.provider.hostKind) return;
     ctx.assertEngineAlive();
-    await secrets.delete(ctx, secretNameOf(who.token));
+    await store.delete(ctx, secretNameOf(who.token), who);
+  }
+
+  /**
+   * The store of the cluster as it is to be, or as it was while a host that is recorded was made. One that never had one is
+   * not asked: whoever does without may have no right to it.
+   */
+  private storeSince({ transaction, revision }: PriorState): SecretStore | undefined {
+    const { terms, target } = this.request;
+    const all = [target, transaction?.target, revision?.target];
+    const clusters = all.flatMap((one) => (one === undefined ? [] : [clusterIn(one)]));
+    return clusters.flatMap((cluster) => termsFor(cluster, terms).secrets ?? [])[0];
   }
 }
 

@@ -216,11 +216,19 @@ async function listOwned(
       notListed.push({ provider: name, kind: "unable", reason });
       continue;
     }
-    try {
-      listings.push({ provider: name, resources: await provider.owned(context) });
-    } catch (error) {
+    const failed = (error: unknown) => {
       context.signal.throwIfAborted();
       notListed.push({ provider: name, kind: "failed", reason: messageOf(error) });
+      return [];
+    };
+    try {
+      const resources = await provider.owned(context);
+      const { secrets: store } = provider.userData ?? {};
+      // Whoever has no right to secrets can still sweep all the rest.
+      const secrets = (await store?.kept?.(context).catch(failed)) ?? [];
+      listings.push({ provider: name, resources, secrets });
+    } catch (error) {
+      failed(error);
     }
   }
   return { listings, notListed };

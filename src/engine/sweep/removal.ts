@@ -87,12 +87,17 @@ async function removalOf(item: SweepItem, options: RemovalOptions): Promise<Swee
   }
 }
 
-async function remove(
-  { provider: name, resource }: SweepItem,
-  { providers, context, timeoutMs }: RemovalOptions,
-): Promise<void> {
+async function remove(item: SweepItem, options: RemovalOptions): Promise<void> {
+  const { provider: name, resource } = item;
+  const { providers, context, timeoutMs } = options;
   const { who, id } = resource;
-  const handler = providers.find((one) => one.name === name)?.handlers.get(who.kind);
+  const provider = providers.find((one) => one.name === name);
+  if (item.isSecret === true) {
+    // The store compares the marks itself, and whatever is deleted is out of its sight.
+    await provider?.userData?.secrets?.delete(context, id, who);
+    return;
+  }
+  const handler = provider?.handlers.get(who.kind);
   if (handler === undefined) {
     throw failure(resource, "NOT_FOUND", `provider ${name} does not serve ${who.kind}`);
   }

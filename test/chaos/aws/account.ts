@@ -57,10 +57,14 @@ const ended: Readonly<Record<string, readonly string[]>> = {
   targets: ["draining"],
 };
 
+/** Tables of what is no resource of a cluster: interfaces of AWS, and what hosts fetch at their first start. */
+const others = ["interfaces", "secrets"];
+
 export function livingIn(account: AccountTables): Living[] {
-  return [...Object.keys(kindsOfTables), "interfaces"].flatMap((table) =>
+  return [...Object.keys(kindsOfTables), ...others].flatMap((table) =>
     (account[table] ?? [])
       .filter(({ state }) => ended[table]?.includes(String(state)) !== true)
+      .filter(({ isForced }) => isForced !== true)
       .map((row) => ({ table, row })),
   );
 }

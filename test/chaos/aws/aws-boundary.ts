@@ -92,6 +92,7 @@ const quotaCodes: Readonly<Record<string, string>> = {
   "elasticloadbalancing:CreateTargetGroup": "TooManyTargetGroups",
   "elasticloadbalancing:CreateListener": "TooManyListeners",
   "elasticloadbalancing:RegisterTargets": "TooManyTargets",
+  "secretsmanager:CreateSecret": "LimitExceededException",
 };
 
 /** Whether an account can have too many of what an action makes. */

@@ -70,6 +70,11 @@ describe("the judge of simulated accounts", () => {
       "volumes",
       { id: "vol-2", attachment: { instanceId: "i-0", deleteOnTermination: true } },
     ],
+    [
+      "a secret that its host does not need any more",
+      "secrets",
+      { id: "secret", name: "capstan-1" },
+    ],
     ["an address", "addresses", { id: "eipalloc-1", publicIp: "192.0.2.1" }],
     [
       "a rule with marks",

@@ -29,7 +29,8 @@ const dynamicType = "pulumi-nodejs:dynamic/capstan:";
 
 /**
  * Holds an account against the exported state of the one stack in it. Orphans live, are in no state, were not there before and do not
- * belong to something recorded. Whatever was there before has to be as it was. Pure.
+ * belong to something recorded; so does each secret, which no state has and which is to be gone once its host is a node.
+ * Whatever was there before has to be as it was. Pure.
  */
 export function judgeAccount({
   surroundings,
@@ -159,7 +160,7 @@ function madeByAws(
 function duplicatesAmong(living: readonly Living[], cluster: string): string[] {
   const seen = new Set<string>();
   return living
-    .filter(({ row }) => marksOf(row).cluster === cluster)
+    .filter(({ table, row }) => marksOf(row).cluster === cluster && table !== "secrets")
     .flatMap(({ table, row }) => {
       const { name, token } = marksOf(row);
       const kind = kindsOfTables[table] ?? table;

@@ -6,7 +6,7 @@ import { expectDefined } from "../../../src/api/error.js";
 import { withPlaces } from "../../../src/engine/operations/placed-refusal.js";
 import { readDesired } from "../../../src/manifest/desired.js";
 import { diagnosticText } from "../../../src/manifest/diagnostic.js";
-import type { UserDataTerms } from "../../../src/provider/port.js";
+import type { SecretStore, UserDataTerms } from "../../../src/provider/port.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 import { firstPlan } from "../../support/first-plan.js";
 import {
@@ -123,6 +123,48 @@ describe("a host whose user data its cloud would not take", () => {
       message: /^f\.yaml:\d+:\d+: cannot make a host of Machine a: its image holds its software/,
     });
     assert.equal(planned(localProvider(), objects).steps.length > 0, true);
+  });
+
+  describe("and that fetches its secrets", () => {
+    const reason = "its instance has no profile";
+    const secrets: SecretStore = {
+      put: async () => {},
+      delete: async () => {},
+      fetchCommand: () => "cat secret",
+      isUsedBy: ({ machineQuota }) => machineQuota !== 1,
+      obstacleOf: ({ name }) =>
+        name === "small" ? { reason, member: ["providerSpec", "value"] } : undefined,
+    };
+    const fetching = (change: Partial<SecretStore> = {}) =>
+      new LimitedProvider(32_768, { secrets: { ...secrets, ...change } });
+
+    it("is refused where it cannot, with the place, unless its Cluster does without", () => {
+      assert.throws(() => planned(fetching()), {
+        code: "UNSUPPORTED_CHANGE",
+        message:
+          /^f\.yaml:3:\d+: cannot make a host of Machine small: its instance has no profile$/,
+      });
+      const text = textOf([cluster(), machine("small"), large]);
+      const manifests = readDesired([{ file: "f.yaml", text }], [fetching()]);
+      const told = unfitMachines(manifests, [fetching()]).map(diagnosticText);
+      assert.equal(told.length, 1);
+      assert.match(
+        told[0] ?? "",
+        /^f\.yaml:3:\d+: error: Machine default\/small: spec\.providerSpec\.value: no host can be made: its instance has no profile/,
+      );
+      const without = [cluster({ machineQuota: 1 }), machine("small")];
+      assert.equal(planned(fetching(), without).steps.length > 0, true);
+    });
+
+    it("is refused where its secret is too large, and not for what the user data would be", () => {
+      const provider = new LimitedProvider(4_096, { secrets: { ...secrets, limitBytes: 8_192 } });
+      assert.throws(() => planned(provider, [cluster(), large]), {
+        message:
+          /^f\.yaml:3:\d+: cannot make a host of Machine large: its secret would take \d+ bytes when packed, and this cloud keeps 8192$/,
+      });
+      const roomy = new LimitedProvider(4_096, { secrets: { ...secrets, limitBytes: 65_536 } });
+      assert.equal(planned(roomy, [cluster(), large]).steps.length > 0, true);
+    });
   });
 
   it("is refused where what the user adds is too much, with that place", () => {

@@ -27,6 +27,7 @@ export class AwsSubject implements ConformanceSubject {
       { cidr: ranges.private, zone },
     ],
     natGateways: "perZone",
+    hostSecrets: "userData",
     tags: { team: "blue" },
   };
   readonly inPlace = { metadata: { httpTokens: "optional", hopLimit: 2 } };

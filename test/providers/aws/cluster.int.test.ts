@@ -3,9 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { Moto } from "../../provider/ec2/moto.js";
 import { Sandbox } from "../../scenario/sandbox.js";
-import { elbOf } from "./aws-moto.js";
+import { elbOf, secretsOf } from "./aws-moto.js";
 import { StandInApi } from "./stand-in-api.js";
 
 const stack = "default.aws-demo";
@@ -15,6 +16,7 @@ describe("the example of AWS under the real engine, as moto has it", function ()
   this.timeout(400_000);
   let moto: Moto;
   let elb: ElasticLoadBalancingV2;
+  let secrets: SecretsManager;
   let sandbox: Sandbox;
   let api: StandInApi;
   let folder: string;
@@ -25,6 +27,10 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     moto = await Moto.start();
     elb = elbOf(moto);
     const { images } = await moto.account();
+    for (const role of ["control-plane", "worker"]) {
+      await moto.makeInstanceProfile(`capstan-${role}`);
+    }
+    secrets = secretsOf(moto);
     sandbox = await Sandbox.make({ example: "aws" }, { env: moto.env });
     // moto has none of Canonical's images.
     for (const [name, type, indent] of [
@@ -40,6 +46,7 @@ describe("the example of AWS under the real engine, as moto has it", function ()
   after(async () => {
     await sandbox.close();
     elb.destroy();
+    secrets.destroy();
     await moto.stop();
     await api.stop();
     rmSync(folder, { recursive: true });
@@ -106,6 +113,8 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     // The load balancer, its group, its listener and the member's place in it are no resources of EC2.
     assert.equal((await marked()).length + 4, Number(count));
     assert.deepEqual([LoadBalancers.length, targets.length], [1, 1]);
+    // What it was told at its first start is not kept any longer.
+    assert.deepEqual((await secrets.listSecrets({})).SecretList, []);
     await noChanges();
   };
 

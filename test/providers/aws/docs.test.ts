@@ -27,8 +27,9 @@ describe("docs/aws.md", () => {
     const [, json = ""] = /```json\n([^`]+)```/.exec(guide) ?? [];
     const { Statement } = JSON.parse(json) as Policy;
     const allowed = Statement.flatMap(({ Action }) => Action).map((one) => one.split(":")[1] ?? "");
-    // A role is passed with the launch, and who one is everybody may ask.
-    const made = [...callsInSources().filter((call) => call !== "GetCallerIdentity"), "PassRole"];
+    // A role is passed with the launch, a secret is tagged in its create, and who one is everybody may ask.
+    const called = callsInSources().filter((call) => call !== "GetCallerIdentity");
+    const made = [...called, "PassRole", "TagResource"];
     assert.deepEqual(allowed.sort(), made.sort());
   });
 

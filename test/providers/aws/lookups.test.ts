@@ -258,11 +258,15 @@ describe("what AWS tells before the first change", () => {
         InstanceTypeOfferings: [{ Location: "eu-north-1a" }],
       }),
     });
-    const found = await provider.preflight?.(ctx, [
-      create("AwsElasticIp"),
-      create("AwsElasticIp"),
-      create("AwsInstance", { instanceType: "p5.48xlarge", zone: "eu-north-1b" }),
-    ]);
+    const found = await provider.preflight?.(
+      ctx,
+      [
+        create("AwsElasticIp"),
+        create("AwsElasticIp"),
+        create("AwsInstance", { instanceType: "p5.48xlarge", zone: "eu-north-1b" }),
+      ],
+      { hostSecrets: "userData" },
+    );
     assert.deepEqual(
       found?.map(({ code, message }) => [code, message]),
       [
@@ -297,7 +301,7 @@ describe("what AWS tells before the first change", () => {
     create("AwsInstance", { instanceType, zone: "eu-north-1a", ...more });
   const onVcpus = async (limit: number, ...steps: readonly PlannedStep[]) => {
     const { provider, asked } = stubbed(vcpus({ limit }));
-    const found = (await provider.preflight?.(ctx, steps)) ?? [];
+    const found = (await provider.preflight?.(ctx, steps, {})) ?? [];
     return { found, codes: asked.flatMap(({ input }) => input["QuotaCode"] ?? []) };
   };
 
@@ -334,7 +338,7 @@ describe("what AWS tells before the first change", () => {
         throw refusal("AccessDeniedException", "no");
       },
     });
-    const [note, ...others] = (await provider.preflight?.(ctx, [host("m5.large")])) ?? [];
+    const [note, ...others] = (await provider.preflight?.(ctx, [host("m5.large")], {})) ?? [];
     assert.deepEqual([note?.code, note?.severity, others], ["PERMISSION", "warning", []]);
     assert.match(note?.hint ?? "", /"Action":"servicequotas:GetServiceQuota"/);
     const unknown = await onVcpus(1, host("u7-quantum.large"));
@@ -343,7 +347,7 @@ describe("what AWS tells before the first change", () => {
 
   it("nothing of a plan that makes neither", async () => {
     const { provider, asked } = stubbed({});
-    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsVpc")]), []);
+    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsVpc")], {}), []);
     assert.deepEqual(asked, []);
   });
 });

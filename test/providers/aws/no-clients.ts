@@ -8,5 +8,6 @@ export const noClients: AwsClients = {
   elb: refused,
   sts: refused,
   quotas: refused,
+  secrets: refused,
   close: () => {},
 };

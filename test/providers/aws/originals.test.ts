@@ -134,6 +134,8 @@ describe("the examples of cluster-api-provider-aws 0.3", () => {
       kind: "AWSClusterProviderSpec",
       region: "eu-north-1",
       natGateways: "perZone",
+      // Roles of such machines have no right to secrets.
+      hostSecrets: "userData",
     });
     assert.deepEqual(
       desired?.machines.map(({ spec }) => providerValue(spec)),

@@ -48,6 +48,7 @@ describe("hosts on AWS where there is no room, and hosts that go", function () {
       elb: refused,
       sts: async () => sts,
       quotas: refused,
+      secrets: refused,
       close: () => {},
     };
     provider = awsProvider(clients);

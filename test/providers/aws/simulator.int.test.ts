@@ -32,6 +32,9 @@ const making = [
   "ec2:CreateVolume",
 ];
 
+/** The call that keeps what a host is told at its first start: no plan counts that. */
+const keeping = "secretsmanager:CreateSecret";
+
 /** The calls that take one resource each away. */
 const removing = [
   "ec2:DeleteVpc",
@@ -127,7 +130,7 @@ describe("the example of AWS under the real engine, on a stricter cloud than mot
     const [, count] = /Plan: (\d+) to create/.exec(planned.stdout) ?? [];
     assert.equal((await made()).length, others, "a plan makes nothing");
     const before = await rows();
-    for (const action of making) {
+    for (const action of [...making, keeping]) {
       await asked("faults", { action, effect: { kind: "cut", when: "after" } });
     }
     await sandbox.up();
@@ -137,6 +140,9 @@ describe("the example of AWS under the real engine, on a stricter cloud than mot
       [...making].sort(),
     );
     assert.equal(all.length, Number(count));
+    const [kept, ...more] = await done([keeping]);
+    assert.ok(kept?.outcome?.isLost === true && more.length === 0, "a secret is made once");
+    assert.equal((await done(["secretsmanager:DeleteSecret"])).length, 1);
     assert.match((await sandbox.plan(0)).stdout, /No changes/);
     const inside = await plantInside(controllers, { cluster: "aws-demo", suffix: "i" });
     const destroyed = await sandbox.capstan(0, "destroy", "--yes", "--leftovers", "remove", stack);

@@ -84,6 +84,7 @@ describe("objects of cluster-api-provider-aws 0.3", () => {
       ],
       tags: { team: "blue" },
       natGateways: "perZone",
+      hostSecrets: "userData",
     });
     assert.deepEqual(machine, {
       apiVersion: storage,
@@ -133,7 +134,8 @@ describe("objects of cluster-api-provider-aws 0.3", () => {
       const { said, cluster } = read({ region: "eu-north-1", networkSpec });
       assert.deepEqual(said, []);
       const own = { apiVersion: storage, kind: "AWSClusterProviderSpec", region: "eu-north-1" };
-      assert.deepEqual(cluster, { ...own, ...want, natGateways: "perZone" });
+      const always = { natGateways: "perZone", hostSecrets: "userData" };
+      assert.deepEqual(cluster, { ...own, ...want, ...always });
     });
   }
 

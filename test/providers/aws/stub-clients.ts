@@ -47,7 +47,14 @@ export function stubbed(answers: StubAnswers): {
   const made = async () => client as never;
   const isAsked = answers["getCallerIdentity"] !== undefined;
   const sts = async () => (isAsked ? client : account) as never;
-  const clients: AwsClients = { ec2: made, elb: made, sts, quotas: made, close: () => {} };
+  const clients: AwsClients = {
+    ec2: made,
+    elb: made,
+    sts,
+    quotas: made,
+    secrets: made,
+    close: () => {},
+  };
   return { provider: awsProvider(clients), asked };
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import type { Command } from "../../scenario/command.js";
 import { Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
@@ -59,6 +60,28 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     await sandbox.up(0, "--certificates", account.api.certificates);
     assert.deepEqual(account.madeAfter(before), plannedCounts(steps, "create"));
     assert.deepEqual(account.removedAfter(before), {});
+    await tellsNoSecret();
+  };
+
+  /** What hosts join with is neither in their user data nor kept once they are nodes. */
+  const tellsNoSecret = async () => {
+    const { Reservations = [] } = await account.ec2.describeInstances({ Filters });
+    const all = Reservations.flatMap(({ Instances = [] }) => Instances);
+    assert.equal(all.length, 3);
+    for (const { InstanceId } of all) {
+      const Attribute = "userData";
+      const answer = await account.ec2.describeInstanceAttribute({ InstanceId, Attribute });
+      const { UserData: { Value = "" } = {} } = answer;
+      const text = gunzipSync(Buffer.from(Value, "base64")).toString();
+      assert.match(text, /secretsmanager\.GetSecretValue/);
+      assert.doesNotMatch(text, /PRIVATE KEY|\b[a-z0-9]{6}\.[a-z0-9]{16}\b/);
+    }
+    const puts = account.server.aws.ledger.after(0).filter(({ action, outcome }) => {
+      return action === "secretsmanager:CreateSecret" && outcome?.status === 200;
+    });
+    assert.equal(puts.length, 3);
+    account.server.aws.advance(60_000);
+    assert.equal(account.rows()["secrets"], undefined);
   };
 
   /** Every id that capstan tells of the cluster: of hosts, of what they share and of what lives with them. */

@@ -39,6 +39,8 @@ interface Durations {
   readonly targetMs: number;
   /** From the notice of a spot interruption until the instance ends. */
   readonly spotNoticeMs: number;
+  /** How long the name of a secret that was deleted at once is still taken. */
+  readonly secretGoesMs: number;
 }
 
 /** A shortage: instances of these types cannot be started in these zones. Patterns with `*` and `?`. */
@@ -128,6 +130,7 @@ export const defaultSettings: SimSettings = {
     interfacesLingerMs: 60_000,
     targetMs: 30_000,
     spotNoticeMs: 120_000,
+    secretGoesMs: 2_000,
   },
   describeLagMs: 0,
   throttle: false,

@@ -299,6 +299,8 @@ export interface SecretRow extends Tagged {
   readonly createdAtMs: number;
   /** When it goes; until then its name is taken, and its content out of reach. */
   readonly goesAtMs?: number;
+  /** It goes without a delay: only its name is still taken for a moment. */
+  readonly isForced?: true;
 }
 
 /** Its id is its name. */

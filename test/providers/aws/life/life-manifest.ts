@@ -57,6 +57,8 @@ export function manifestOf({
           region: "eu-north-1",
           zones: ["eu-north-1a", "eu-north-1b"],
           natGateways: "one",
+          // Machines without a profile could fetch nothing.
+          ...(fields["instanceProfile"] === undefined ? { hostSecrets: "userData" } : {}),
           tags,
         },
       },

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import type { EC2 } from "@aws-sdk/client-ec2";
+import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { awsProvider } from "../../../../providers/aws/provider.js";
 import { type AwsClients, awsClients } from "../../../../providers/aws/calls/clients.js";
 import type { RequestPaces } from "../../../../providers/aws/calls/request-pace.js";
 import { CapstanError, expectDefined } from "../../../../src/api/error.js";
 import type { Json, JsonObject } from "../../../../src/api/json.js";
+import { providerValue } from "../../../../src/api/types.js";
+import { secretNameOf } from "../../../../src/bootstrap/host/delivery.js";
 import { identityOf } from "../../../../src/compile/compile.js";
 import { CloudResource } from "../../../../src/dynamic/cloud-resource.js";
 import type { Properties } from "../../../../src/dynamic/protocol.js";
@@ -32,7 +35,15 @@ import { leaveInterface } from "../in-cluster-controllers.js";
 import { changes, type LifeChange } from "./life-changes.js";
 import { type LifeShape, manifestOf } from "./life-manifest.js";
 
-const phases = ["plan", "create", "unchanged", "change", "leftovers", "destroy"] as const;
+const phases = [
+  "plan",
+  "create",
+  "unchanged",
+  "secrets",
+  "change",
+  "leftovers",
+  "destroy",
+] as const;
 type Phase = (typeof phases)[number];
 
 /** A cloud that a life is lived in. */
@@ -45,9 +56,10 @@ export interface LifeCloud {
   readonly controllers?: Controllers;
 }
 
-/** What controllers that run in a cluster call, with rights of their own. */
+/** What runs in a cluster calls, with rights of its own. */
 interface Controllers {
   readonly ec2: EC2;
+  readonly secrets: SecretsManager;
 }
 
 /** What is done about one resource in a phase. Done again after a failure it goes on from where it was. */
@@ -153,6 +165,8 @@ export class AwsLife {
           ...[...this.made.keys()].map((key) => step(key, () => this.isAsAsked(key))),
           step("the console", () => this.readConsole()),
         ];
+      case "secrets":
+        return controllers === undefined ? [] : this.secretSteps(controllers, step);
       case "change":
         return changes.map((change) => {
           const key = expectDefined(
@@ -204,10 +218,44 @@ export class AwsLife {
     const steps = this.nodes.map(({ kind, name, spec }) => {
       return { does: "create" as const, kind, name, wanted: spec };
     });
-    const found = (await this.provider.preflight?.(this.context, steps)) ?? [];
+    const { spec } = this.desired.cluster;
+    const found = (await this.provider.preflight?.(this.context, steps, providerValue(spec))) ?? [];
     // A right that is missing is a note to users, and an error to a life that is to go by the rights that it has.
     const denied = found.find(({ code }) => code === "PERMISSION");
     if (denied !== undefined) throw new CapstanError({ ...denied, source: "cloud" });
+  }
+
+  /** A host's secret is kept, kept anew as after a crash, listed, read by its host, and deleted. */
+  private secretSteps(
+    { secrets }: Controllers,
+    step: (about: string, run: () => Promise<void>) => LifeStep,
+  ): LifeStep[] {
+    const { provider, context } = this;
+    const store = expectDefined(provider.userData?.secrets, "a store");
+    const { inputs } = expectDefined(
+      [...this.made.values()].find(({ kind }) => kind === provider.hostKind),
+      "a host",
+    );
+    const { who } = inputs;
+    const name = secretNameOf(who.token);
+    const read = async () => {
+      const { SecretBinary } = await secrets.getSecretValue({ SecretId: name });
+      return Buffer.from(SecretBinary ?? "").toString();
+    };
+    const put = async (text: string) => {
+      await store.put(context, name, Buffer.from(text), { who, controlPlane: true });
+      assert.equal(await read(), text);
+    };
+    const listed = async () => (await store.kept?.(context))?.map((one) => [one.name, one.who]);
+    return [
+      step("its secret", () => put("first")),
+      step("its secret anew", () => put("second")),
+      step("the secrets", async () => assert.deepEqual(await listed(), [[name, who]])),
+      step("the end of its secret", async () => {
+        await store.delete(context, name, who);
+        await assert.rejects(read, { name: "ResourceNotFoundException" });
+      }),
+    ];
   }
 
   private async create(node: GraphNode): Promise<void> {

@@ -77,7 +77,12 @@ describe("each right of whoever runs capstan on AWS", () => {
     {
       name: "the foundation",
       // Roles are passed by a statement of its own (stacks/aws-foundation/policy.ts).
-      policy: [...providerCalls.map(({ service, call }) => `${service}:${call}`), "iam:PassRole"],
+      policy: [
+        ...providerCalls.flatMap(({ service, call, needs = [] }) =>
+          [call, ...needs].map((one) => `${service}:${one}`),
+        ),
+        "iam:PassRole",
+      ],
     },
     { name: "docs/aws.md", policy: actionsIn(join(repository, "docs", "aws.md")) },
   ];

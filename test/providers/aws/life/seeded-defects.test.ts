@@ -11,7 +11,7 @@ import { type TappedCall, tapped } from "./tap.js";
 /** Calls that change something: a provider that leaves one out is another one. */
 const changing = providerCalls
   .map(({ service, call }) => `${service}:${call}`)
-  .filter((action) => !/:(Describe|Get)/.test(action));
+  .filter((action) => !/:(Describe|Get|List)/.test(action));
 
 /** Long enough for whatever the simulator makes. */
 const timeoutMs = 200_000;

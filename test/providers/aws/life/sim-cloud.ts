@@ -1,5 +1,6 @@
 import { EC2 } from "@aws-sdk/client-ec2";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { ServiceQuotas } from "@aws-sdk/client-service-quotas";
 import { STS } from "@aws-sdk/client-sts";
 import type { AwsClients } from "../../../../providers/aws/calls/clients.js";
@@ -26,8 +27,9 @@ export class SimCloud {
   readonly clock: Clock;
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
+  readonly secrets: SecretsManager;
   readonly clients: AwsClients;
-  readonly controllers: { readonly ec2: EC2 };
+  readonly controllers: { readonly ec2: EC2; readonly secrets: SecretsManager };
   private readonly sts: STS;
 
   constructor(settings: SettingsChange = {}) {
@@ -35,9 +37,11 @@ export class SimCloud {
     this.aws = new SimulatedAws({ clock: still, settings });
     this.clock = clockOf(this.aws);
     const config = this.config(accessKey);
-    this.controllers = { ec2: new EC2(this.config("AKIDCONTROLLERS")) };
+    const others = this.config("AKIDCONTROLLERS");
+    this.controllers = { ec2: new EC2(others), secrets: new SecretsManager(others) };
     this.ec2 = new EC2(config);
     this.elb = new ElasticLoadBalancingV2(config);
+    this.secrets = new SecretsManager(config);
     this.sts = new STS(config);
     const quotas = new ServiceQuotas(config);
     this.clients = {
@@ -45,6 +49,7 @@ export class SimCloud {
       elb: async () => this.elb,
       sts: async () => this.sts,
       quotas: async () => quotas,
+      secrets: async () => this.secrets,
       close: () => undefined,
     };
   }
@@ -69,8 +74,7 @@ export class SimCloud {
   }
 
   private async answer({ method, path, headers, body }: Sent) {
-    const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body ?? "");
-    const call = callOf({ method, path, headers, body: text }, region);
+    const call = callOf({ method, path, headers, body: textOf(body) }, region);
     const answer = call === undefined ? undefined : await this.aws.call(call);
     if (answer === undefined)
       throw Object.assign(new Error("socket hang up"), { name: "ECONNRESET" });
@@ -78,6 +82,10 @@ export class SimCloud {
     const answered = { ...answer.headers, "content-type": contentType };
     return { statusCode, headers: answered, body: new TextEncoder().encode(answer.body) };
   }
+}
+
+function textOf(body: unknown): string {
+  return body instanceof Uint8Array ? new TextDecoder().decode(body) : String(body ?? "");
 }
 
 function clockOf(aws: SimulatedAws): Clock {

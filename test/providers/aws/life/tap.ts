@@ -1,5 +1,6 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
+import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { onCommands, type Stack } from "../commands.js";
 
 /** A request of the SDK before it is sent. */
@@ -17,12 +18,17 @@ type Tap = (
   send: (input?: TappedCall["input"]) => Promise<Answer>,
 ) => Promise<Answer>;
 
+/** What is tapped. */
+interface TappedClients {
+  readonly ec2: EC2;
+  readonly elb: ElasticLoadBalancingV2;
+  readonly secrets: SecretsManager;
+}
+
 /** Sits between clients and their cloud. */
-export function tapped(
-  { ec2, elb }: { readonly ec2: EC2; readonly elb: ElasticLoadBalancingV2 },
-  tap: Tap,
-): void {
+export function tapped({ ec2, elb, secrets }: TappedClients, tap: Tap): void {
   tapStack("ec2", ec2.middlewareStack, tap);
+  tapStack("secretsmanager", secrets.middlewareStack, tap);
   tapStack("elasticloadbalancing", elb.middlewareStack, tap);
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ParamTree } from "../../../../providers/sim/aws/protocol/params.js";
 import { at } from "../xml-tree.js";
-import { SimAccount } from "./account.js";
+import { accessKey, SimAccount } from "./account.js";
 
 type Parameters = Readonly<Record<string, ParamTree>>;
 
@@ -69,7 +69,8 @@ describe("parameters and secrets of the simulated AWS", () => {
   });
 
   it("a secret is made once for its token, read, and deleted with or without a delay", async () => {
-    const asked = { Name: "s", SecretString: "x", ClientRequestToken: "t" };
+    const ClientRequestToken = "0123456789abcdef0123456789abcdef";
+    const asked = { Name: "s", SecretString: "x", ClientRequestToken };
     const first = await secrets("CreateSecret", asked);
     assert.deepEqual(await secrets("CreateSecret", asked), first);
     const other = { ...asked, SecretString: "y" };
@@ -91,6 +92,81 @@ describe("parameters and secrets of the simulated AWS", () => {
     await secrets("DeleteSecret", { SecretId: "s", ForceDeleteWithoutRecovery: "true" });
     const gone = await account.code("secretsmanager", "GetSecretValue", { SecretId: "s" });
     assert.equal(gone, "ResourceNotFoundException");
+    // Its name is taken for a moment longer.
+    const early = await account.code("secretsmanager", "CreateSecret", asked);
+    assert.equal(early, "InvalidRequestException");
+    account.advance(5_000);
+    await secrets("CreateSecret", other);
+  });
+
+  it("what waits for its end can be ended at once", async () => {
+    await secrets("CreateSecret", { Name: "s", SecretString: "x" });
+    await secrets("DeleteSecret", { SecretId: "s" });
+    const again = await account.code("secretsmanager", "DeleteSecret", { SecretId: "s" });
+    assert.equal(again, "InvalidRequestException");
+    await secrets("DeleteSecret", { SecretId: "s", ForceDeleteWithoutRecovery: "true" });
+    const listed = await secrets("ListSecrets", { IncludePlannedDeletion: "true" });
+    assert.deepEqual(at(listed, "SecretList"), []);
+  });
+
+  it("the same version is written once, and another content under its token is refused", async () => {
+    const ClientRequestToken = "another0123456789another0123456789";
+    await secrets("CreateSecret", { Name: "s", SecretString: "x" });
+    const asked = { SecretId: "s", SecretString: "y", ClientRequestToken };
+    const first = await secrets("PutSecretValue", asked);
+    assert.deepEqual(await secrets("PutSecretValue", asked), first);
+    const other = { ...asked, SecretString: "z" };
+    const code = await account.code("secretsmanager", "PutSecretValue", other);
+    assert.equal(code, "ResourceExistsException");
+  });
+
+  it("secrets are found by the beginning of their name and of what their tags say", async () => {
+    const Tags = [{ Key: "team", Value: "blue" }];
+    await secrets("CreateSecret", { Name: "a-1", SecretString: "x", Tags });
+    await secrets("CreateSecret", { Name: "b-1", SecretString: "x" });
+    const names = async (Key: string, value: string) => {
+      const listed = await secrets("ListSecrets", { Filters: [{ Key, Values: [value] }] });
+      return (at(listed, "SecretList") as { Name: string }[]).map(({ Name }) => Name);
+    };
+    assert.deepEqual(await names("name", "b"), ["b-1"]);
+    assert.deepEqual(await names("tag-key", "te"), ["a-1"]);
+    assert.deepEqual(await names("tag-value", "bl"), ["a-1"]);
+    const unknown = { Filters: [{ Key: "owning-service", Values: ["x"] }] };
+    assert.equal(
+      await account.code("secretsmanager", "ListSecrets", unknown),
+      "ValidationException",
+    );
+  });
+
+  const secretRefusals: readonly (readonly [string, string, Parameters])[] = [
+    [
+      "it is too long",
+      "ValidationException",
+      { Name: "s", SecretBinary: Buffer.alloc(65_537).toString("base64") },
+    ],
+    [
+      "its token is too short",
+      "InvalidParameterException",
+      { Name: "s", SecretString: "x", ClientRequestToken: "t" },
+    ],
+  ];
+  for (const [why, code, asked] of secretRefusals) {
+    it(`a secret is refused: ${why}`, async () =>
+      assert.equal(await account.code("secretsmanager", "CreateSecret", asked), code));
+  }
+
+  it("tags in the create of a secret are a right of their own", async () => {
+    const Tags = [{ Key: "team", Value: "blue" }];
+    const key = { principal: "arn:aws:iam::1:user/me", account: account.aws.settings.account };
+    const allow = ["secretsmanager:CreateSecret"];
+    account.aws.change({ accessKeys: { [accessKey]: { ...key, allow } } });
+    await secrets("CreateSecret", { Name: "plain", SecretString: "x" });
+    const code = await account.code("secretsmanager", "CreateSecret", {
+      Name: "tagged",
+      SecretString: "x",
+      Tags,
+    });
+    assert.equal(code, "AccessDeniedException");
   });
 
   it("the ledger has no secret in it", async () => {
