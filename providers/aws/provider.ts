@@ -12,7 +12,7 @@ import { type AwsClients, awsClients } from "./calls/clients.js";
 import type { AwsAccess } from "./calls/credentials.js";
 import type { AskAws } from "./calls/elb-kind.js";
 import { consoleOf } from "./calls/console.js";
-import { instanceCalls } from "./calls/instance.js";
+import { instanceCalls, markLeft } from "./calls/instance.js";
 import { internetGatewayCalls } from "./calls/internet-gateway.js";
 import { leftoverCalls } from "./calls/leftovers.js";
 import { listenerCalls } from "./calls/listener.js";
@@ -144,9 +144,18 @@ export function awsProvider(
       hostInputs(machine, withFound(asCluster(spec), lookedUp)),
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
+<<<<<<< HEAD
     userData: userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
     identity: (ctx) => account.identity(ctx),
     preflight: (ctx, steps) => findings({ ec2, quotas }, ctx, steps),
+=======
+    userData: {
+      ...termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
+      markLeft: (ctx, host) => markLeft(ec2, ctx, host),
+    },
+    identity: ({ signal }) => account.identity(signal),
+    preflight: (ctx, steps) => findings(ec2, ctx, steps),
+>>>>>>> e71a21db (Let hosts on a simulated AWS begin clusters and join them, and count those that joined alone)
     ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,

@@ -76,6 +76,7 @@ export class FakeHosts {
           this.tokens.set(token, "abcdef.0123456789abcdef");
           return "abcdef.0123456789abcdef";
         }),
+      joined: (hosts) => answering(() => hosts),
       extend: ({ token }) =>
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);

@@ -22,6 +22,8 @@ const ownTagsKey = `${prefix}tags`;
 const orderKey = `${prefix}order`;
 /** What an instance may be instead: nothing else of it tells. */
 const alternativesKey = `${prefix}alternatives`;
+/** A member that has left its control plane, or is about to. */
+const leftKey = `${prefix}left`;
 const longestValue = 256;
 
 /** The key of a mark, as filters name it. */
@@ -32,6 +34,14 @@ export function markKey(mark: (typeof marks)[number]): string {
 /** The tags that say who a resource is. */
 export function markTags(who: Identity): NewTag[] {
   return marks.map((mark) => ({ Key: markKey(mark), Value: who[mark] }));
+}
+
+/** The tag of a member that leaves its control plane for good. */
+export const leftTag: NewTag = { Key: leftKey, Value: "control plane" };
+
+/** Whether it bears that tag. Pure. */
+export function isLeft(tags: readonly Tag[] = []): boolean {
+  return valueOf(tags, leftKey) !== undefined;
 }
 
 /** Who a resource is by its tags; undefined of one that does not bear all marks. Pure. */

@@ -14,6 +14,8 @@ export interface Judged {
   readonly deleting: boolean;
   /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
   readonly unfit?: string;
+  /** It is unfit by what was done to it here: also whoever takes that back cannot keep it. */
+  readonly hasLeft?: true;
   /** Why it does not serve on for long, although it runs. */
   readonly leaving?: string;
   readonly verdict: Verdict;
@@ -65,8 +67,11 @@ export function leavingText(subject: string, leavesAtMs: number): string {
 function unfitness(
   observed: ObservedResource | undefined,
   subject: string,
-): Pick<Judged, "unfit" | "leaving"> {
+): Pick<Judged, "unfit" | "leaving" | "hasLeft"> {
   if (observed === undefined || observed === "gone") return {};
+  if (observed.hasLeft === true) {
+    return { unfit: `${subject} has left its control plane`, hasLeft: true };
+  }
   if (isLost(observed)) return { unfit: lossText(subject, observed) };
   if (observed.unfit !== undefined) return { unfit: observed.unfit };
   return observed.leavesAtMs === undefined

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { EC2 } from "@aws-sdk/client-ec2";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { type AwsKind, awsKinds } from "../../../providers/aws/kinds/kinds.js";
@@ -8,7 +5,7 @@ import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
 import { SimServer } from "../../../providers/sim/aws/server.js";
 import { SimulatedAws } from "../../../providers/sim/aws/simulated-aws.js";
 import { systemClock } from "../../../src/provider/clock.js";
-import { StandInApi } from "./stand-in-api.js";
+import { RunningHosts } from "./hosts/running-hosts.js";
 
 const region = "eu-north-1";
 
@@ -33,16 +30,15 @@ const removing: Readonly<Record<AwsKind, string>> = {
 /** How many of each kind; kinds of which there are none are left out. */
 export type KindCounts = Readonly<Record<string, number>>;
 
-/** A simulated AWS that listens in this process, an API server that stands for those of its clusters, and a person's clients. */
+/** A simulated AWS that listens in this process, what runs on its instances, and a person's clients. */
 export class WatchedAccount {
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
 
   private constructor(
     readonly server: SimServer,
-    /** What its hosts join at. */
-    readonly api: StandInApi,
-    private readonly folder: string,
+    /** What runs on its instances. */
+    readonly hosts: RunningHosts,
   ) {
     const credentials = { accessKeyId: "person", secretAccessKey: "person" };
     const settings = { region, endpoint: server.endpoint, credentials };
@@ -51,19 +47,17 @@ export class WatchedAccount {
   }
 
   static async start(): Promise<WatchedAccount> {
-    const folder = mkdtempSync(join(tmpdir(), "capstan-sim-account-"));
     const settings = { describeLagMs: 5_000 };
     const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
     const server = await SimServer.start(aws, { region });
-    return new WatchedAccount(server, await StandInApi.start(folder), folder);
+    return new WatchedAccount(server, await RunningHosts.start(server.endpoint));
   }
 
   async stop(): Promise<void> {
     this.ec2.destroy();
     this.elb.destroy();
-    await this.api.stop();
+    await this.hosts.stop();
     await this.server.stop();
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** What commands need in their environment. */
