@@ -9,11 +9,11 @@ export interface MembersWish {
   readonly workerType?: string;
 }
 
-/** Its objects; its API servers answer on loopback. */
-export function membersManifests(
-  port: number,
-  { memberType = "t3.medium", workerType = "t3.large" }: MembersWish = {},
-): object[] {
+/** Its objects. */
+export function membersManifests({
+  memberType = "t3.medium",
+  workerType = "t3.large",
+}: MembersWish = {}): object[] {
   const machine = (fields: object, versions: object) => ({
     versions: { kubelet: "1.34.2", ...versions },
     providerSpec: { value: { apiVersion, kind: "AWSMachineProviderSpec", ...fields } },
@@ -35,7 +35,6 @@ export function membersManifests(
           region: "eu-north-1",
           zones,
           natGateways: "one",
-          apiServer: { endpoint: { host: "127.0.0.1", port } },
         },
       },
     },

@@ -10,8 +10,7 @@ describe("three members and two workers on AWS, over three zones", function () {
 
   before(async () => {
     account = await WatchedAccount.start();
-    const objects = membersManifests(account.hosts.port);
-    sandbox = await Sandbox.make({ objects }, { env: account.env });
+    sandbox = await Sandbox.make({ objects: membersManifests() }, { env: account.env });
   });
   after(async () => {
     await sandbox.close();

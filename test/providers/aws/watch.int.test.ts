@@ -32,12 +32,6 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     account = await WatchedAccount.start();
     found = account.rows();
     sandbox = await Sandbox.make({ example: "aws" }, { env: account.env });
-    const { port } = account.hosts;
-    edit(
-      "cluster.yaml",
-      "      tags:",
-      `      apiServer: { endpoint: { host: 127.0.0.1, port: ${port} } }\n      tags:`,
-    );
   });
   after(async () => {
     await sandbox.close();

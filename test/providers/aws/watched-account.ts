@@ -67,6 +67,7 @@ export class WatchedAccount {
       AWS_REGION: region,
       AWS_ACCESS_KEY_ID: "capstan",
       AWS_SECRET_ACCESS_KEY: "capstan",
+      ...this.hosts.env,
     };
   }
 

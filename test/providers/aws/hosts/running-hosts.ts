@@ -35,8 +35,8 @@ export class RunningHosts {
     private readonly https: HttpsServer,
   ) {}
 
-  /** `endpoint` is the simulator's; `port` where the API is to be reached on loopback, any that is free without. */
-  static async start(endpoint: string, port = 0): Promise<RunningHosts> {
+  /** `endpoint` is the simulator's. */
+  static async start(endpoint: string): Promise<RunningHosts> {
     const https = createHttpsServer({ requestCert: true, rejectUnauthorized: true });
     // Whoever connects waits until it is known what there is.
     const door = createDoor({ pauseOnConnect: true }, (socket) => void hosts.let(socket));
@@ -45,12 +45,15 @@ export class RunningHosts {
     https.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
       hosts.forward(request, socket);
     });
-    await new Promise<void>((resolve) => door.listen(port, "127.0.0.1", resolve));
+    await new Promise<void>((resolve) => door.listen(0, "127.0.0.1", resolve));
     return hosts;
   }
 
-  get port(): number {
-    return (this.door.address() as AddressInfo).port;
+  /** What commands need in their environment to reach it by the name of whatever load balancer. */
+  get env(): Readonly<Record<string, string>> {
+    const relay = new URL("./api-relay.js", import.meta.url).href;
+    const { port } = this.door.address() as AddressInfo;
+    return { NODE_OPTIONS: `--import=${relay}`, STAND_IN_API_PORT: String(port) };
   }
 
   async stop(): Promise<void> {
@@ -194,8 +197,7 @@ function servingCertificate(authority: KeyPair): Promise<{ cert: string; key: st
     commonName: "kube-apiserver",
     algorithm: "ECDSA-P256",
     usages: ["server"],
-    dnsNames: ["localhost"],
-    ipAddresses: ["127.0.0.1"],
+    dnsNames: ["localhost", "*.elb.eu-north-1.amazonaws.com"],
     validity: { fromMs: nowMs - dayMs, untilMs: nowMs + dayMs },
   }).then(({ certificatePem, privateKeyPem }) => ({ cert: certificatePem, key: privateKeyPem }));
 }
