@@ -144,18 +144,12 @@ export function awsProvider(
       hostInputs(machine, withFound(asCluster(spec), lookedUp)),
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
-<<<<<<< HEAD
-    userData: userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
-    identity: (ctx) => account.identity(ctx),
-    preflight: (ctx, steps) => findings({ ec2, quotas }, ctx, steps),
-=======
     userData: {
-      ...termsOf((ctx, host) => consoleOf(ec2, ctx, host.id)),
+      ...userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
       markLeft: (ctx, host) => markLeft(ec2, ctx, host),
     },
-    identity: ({ signal }) => account.identity(signal),
-    preflight: (ctx, steps) => findings(ec2, ctx, steps),
->>>>>>> e71a21db (Let hosts on a simulated AWS begin clusters and join them, and count those that joined alone)
+    identity: (ctx) => account.identity(ctx),
+    preflight: (ctx, steps) => findings({ ec2, quotas }, ctx, steps),
     ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,

@@ -402,10 +402,18 @@ export class RunBootstrap {
   }
 
   /** One that serves, always; one that does not may be what keeps its control plane from answering. */
-  private mustLeave({ who, phase, hasLeft }: Observed, error: CapstanError, nowMs: number): boolean {
+  private mustLeave(
+    { who, phase, hasLeft }: Observed,
+    error: CapstanError,
+    nowMs: number,
+  ): boolean {
     const sinceMs = this.leavingSinceMs.get(who.token) ?? nowMs;
     this.leavingSinceMs.set(who.token, sinceMs);
-    return phase === "ready" || hasLeft === true || (error.retryable && nowMs < sinceMs + leavePatienceMs);
+    return (
+      phase === "ready" ||
+      hasLeft === true ||
+      (error.retryable && nowMs < sinceMs + leavePatienceMs)
+    );
   }
 
   /** A Node that stays is an eyesore, and no more than that. */

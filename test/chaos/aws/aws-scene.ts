@@ -19,7 +19,7 @@ import {
   type Words,
 } from "../scene.js";
 import { stuckWith, type PlaceVerdict } from "../verdict.js";
-import { type AccountTables, type AccountCall, livingIn, marksOf } from "./account.js";
+import { type AccountTables, type AccountCall, marksOf } from "./account.js";
 import { linesOf } from "./account-text.js";
 import { awsBoundaries, breakingEffect, spoilingEffect, startHeldAt } from "./aws-boundary.js";
 import { judgeAccount, judgeAccountWanted } from "./aws-judge.js";
@@ -276,7 +276,10 @@ export class AwsScene implements Scene {
 
   lawProblems(): string[] {
     const { course, cluster } = this;
-    return [...lawProblems(course), ...crowdedMachines(course.ledger, cluster, this.ground.hostsOfMachine)];
+    return [
+      ...lawProblems(course),
+      ...crowdedMachines(course.ledger, cluster, this.ground.hostsOfMachine),
+    ];
   }
 
   private async note({ words, leads }: Words, from: number, said: string): Promise<void> {

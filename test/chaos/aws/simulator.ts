@@ -46,13 +46,15 @@ export class Simulator {
       region,
       ...options,
     ]);
-    await until("the simulator listens", () => {
+    const listens = () => {
       servers.pidOf("sim");
       return fetch(`${endpoint}/_sim/health`).then(
         ({ ok }) => ok,
         () => false,
       );
-    });
+    };
+    // Several may start at a time, each beside commands that run.
+    await until("the simulator listens", listens, 120_000);
     return new Simulator(servers, endpoint, await RunningHosts.start(endpoint));
   }
 

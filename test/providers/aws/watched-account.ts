@@ -5,6 +5,7 @@ import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
 import { SimServer } from "../../../providers/sim/aws/server.js";
 import { SimulatedAws } from "../../../providers/sim/aws/simulated-aws.js";
 import { systemClock } from "../../../src/provider/clock.js";
+import { type AccountTables, livingIn, marksOf } from "../../chaos/aws/account.js";
 import { RunningHosts } from "./hosts/running-hosts.js";
 
 const region = "eu-north-1";
@@ -26,6 +27,18 @@ const removing: Readonly<Record<AwsKind, string>> = {
   AwsTarget: "elasticloadbalancing:DeregisterTargets",
   AwsVolume: "ec2:DeleteVolume",
 };
+
+/** A call of the ledger. */
+export type AccountCall = ReturnType<SimulatedAws["ledger"]["after"]>[number];
+
+/** An instance that lives and bears our marks. */
+export interface AccountInstance {
+  readonly id: string;
+  /** The name of its host. */
+  readonly host: string;
+  readonly zone: string;
+  readonly type: string;
+}
 
 /** How many of each kind; kinds of which there are none are left out. */
 export type KindCounts = Readonly<Record<string, number>>;
@@ -91,11 +104,37 @@ export class WatchedAccount {
     return [...new Set(changes.filter((one) => one.startsWith("~")).map((one) => one.slice(2)))];
   }
 
+  /** Instances that live, by id. */
+  instances(): AccountInstance[] {
+    return livingIn(this.tables())
+      .filter(({ table, row }) => table === "instances" && marksOf(row).cluster !== "")
+      .map(({ row }) => ({
+        id: row.id,
+        host: marksOf(row).name,
+        zone: String(row["zone"]),
+        type: String(row["instanceType"]),
+      }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  /** All that there is now. */
+  tables(): AccountTables {
+    const { aws } = this.server;
+    aws.settle();
+    const { store } = aws.accounts.region(aws.settings.account, region);
+    return store.snapshot() as unknown as AccountTables;
+  }
+
+  /** Calls of capstan after one that have changed something. */
+  changesAfter(seq: number): readonly AccountCall[] {
+    return this.changingAfter(seq);
+  }
+
   /** How many rows there are of each kind; not of what keeps time and tokens alone. */
   rows(): KindCounts {
-    const { accounts, settings } = this.server.aws;
-    const tables = accounts.region(settings.account, region).store.snapshot();
-    const counts = Object.entries(tables).map(([table, all]) => [table, all.length] as const);
+    const counts = Object.entries(this.tables()).map(
+      ([table, all]) => [table, all.length] as const,
+    );
     const told = counts.filter(([table, count]) => count > 0 && !/^(tokens|timers)$/.test(table));
     return Object.fromEntries(told);
   }

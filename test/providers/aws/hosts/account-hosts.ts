@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import type { InstanceFacts } from "./host-cluster.js";
 
 /** How long kubeadm takes after an instance runs, and cloud-init before it, in the account's time. */
-const joinMs = 120_000;
-const bootMs = 10_000;
+export const joinMs = 120_000;
+export const bootMs = 10_000;
 
 interface InstanceRow {
   readonly id: string;

@@ -1,4 +1,8 @@
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { createServer as createHttpsServer, type Server as HttpsServer } from "node:https";
 import { createServer as createDoor, type AddressInfo, type Server, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -143,7 +147,7 @@ export class RunningHosts {
   private forward({ headers }: IncomingMessage, socket: Duplex): void {
     const forwarded = acceptPortForward(socket, headers["sec-websocket-key"] ?? "", etcdPort);
     const options = { isServer: true, requestCert: true, rejectUnauthorized: true } as const;
-    const secure = new TLSSocket(forwarded as Socket, {
+    const secure = new TLSSocket(forwarded, {
       ...options,
       secureContext: this.etcdContext,
     });
@@ -181,7 +185,9 @@ export class RunningHosts {
     const { instances } = await this.account.look();
     const left = { ...this.state, members: members.filter((one) => one !== leaving) };
     if (!hasMajority(left, instances)) {
-      answer(412, { error: "etcdserver: re-configuration failed due to not enough started members" });
+      answer(412, {
+        error: "etcdserver: re-configuration failed due to not enough started members",
+      });
       return;
     }
     this.state = left;
