@@ -89,8 +89,7 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   const kept = alive.find((one) => !question.mayReplace(one));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
   const able = alive.filter(
-    ({ verdict, unfit, hasLeft }) =>
-      canServe(verdict) && !(unfit !== undefined && (replacesFailed || hasLeft === true)),
+    ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && replacesFailed),
   );
   const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };

@@ -14,7 +14,7 @@ export interface Judged {
   readonly deleting: boolean;
   /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
   readonly unfit?: string;
-  /** It is unfit by what was done to it here: also whoever takes that back cannot keep it. */
+  /** It has left its control plane, since its deletion had begun: it serves nobody, whichever way a plan goes. */
   readonly hasLeft?: true;
   /** Why it does not serve on for long, although it runs. */
   readonly leaving?: string;
@@ -24,9 +24,9 @@ export interface Judged {
   readonly stale: boolean;
 }
 
-/** Whether it is there, and not on its way out. Pure. */
-export function isAlive({ gone, deleting }: Judged): boolean {
-  return !gone && !deleting;
+/** Whether it is there, and not on its way out: a member that has left its control plane can only go. Pure. */
+export function isAlive({ gone, deleting, hasLeft }: Judged): boolean {
+  return !gone && !deleting && hasLeft !== true;
 }
 
 /** Whether a resource with this verdict can go on to serve. */

@@ -24,16 +24,15 @@ export function bothCompensable(first: Compensable, second: Compensable): Compen
 /**
  * Law 9: what the revision has, and is alive, was there before. Taking a transaction back replaces of it
  * only what cannot follow in a field that the transaction itself was to change beyond repair, as its plan
- * has said; anything else, since somebody else has changed it, is left as it is. A member that has left its control plane is what the
- * transaction has begun to delete: it can only go. Pure.
+ * has said; anything else, since somebody else has changed it, is left as it is. Pure.
  */
 export function replaceableOnTheWayBack(
   before: ReadonlySet<NodeKey>,
   { compensable, compensableFields = {} }: Compensable,
 ): (judged: Judged) => boolean {
   const keys = new Set(compensable);
-  return ({ resource: { key }, verdict, hasLeft }) => {
-    if (!before.has(key) || hasLeft === true) return true;
+  return ({ resource: { key }, verdict }) => {
+    if (!before.has(key)) return true;
     if (!keys.has(key)) return false;
     const fields = compensableFields[key];
     if (fields === undefined || canServe(verdict)) return true;
