@@ -112,10 +112,7 @@ describe("what hosts of a simulated AWS come to", () => {
       refusalOf({ ...begun(), secrets: [old] }, first(), worker),
       "its token has expired",
     );
-    assert.equal(
-      refusalOf(begun(), first(), joining("i-2", other)),
-      "it trusts another authority",
-    );
+    assert.equal(refusalOf(begun(), first(), joining("i-2", other)), "it trusts another authority");
     assert.equal(refusalOf(begun(), first(), joining("i-2", ca, other)), "it has other keys");
     assert.equal(refusalOf(nothingBegun, worker), "there is no cluster");
   });
