@@ -75,7 +75,7 @@ describe("three members and two workers on AWS, over three zones", function () {
     }
   };
 
-  /** Another host joins before one leaves, which is registered no more before it ends; and never two at a time. */
+  /** Another host joins before one leaves, which is registered no more, and marked, before it ends; and never two at a time. */
   const isReplacedOneByOne = async () => {
     const old = account.instances().filter(isMember);
     const calls = await change({ memberType: "t3.large" });
@@ -90,18 +90,23 @@ describe("three members and two workers on AWS, over three zones", function () {
           return [`run ${name}`];
         case "elasticloadbalancing:DeregisterTargets":
           return [`deregister ${of(parameters["Targets.member.1.Id"])}`];
+        case "ec2:CreateTags":
+          return Object.values(parameters).includes("capstan:left")
+            ? [`mark ${of(parameters["ResourceId.1"])}`]
+            : [];
         case "ec2:TerminateInstances":
           return [`terminate ${of(parameters["InstanceId.1"])}`];
         default:
           return [];
       }
     });
-    assert.equal(steps.length, 9, steps.join());
+    assert.equal(steps.length, 12, steps.join());
     for (const round of [0, 1, 2]) {
-      const [run = "", deregister = "", terminate = ""] = steps.slice(3 * round, 3 * round + 3);
+      const [run = "", deregister = "", ...leaving] = steps.slice(4 * round, 4 * round + 4);
       assert.match(run, /^run/, steps.join());
       assert.match(deregister, /^deregister cp-\d$/, steps.join());
-      assert.equal(terminate, deregister.replace("deregister", "terminate"), steps.join());
+      const member = deregister.slice("deregister ".length);
+      assert.deepEqual(leaving, [`mark ${member}`, `terminate ${member}`]);
     }
   };
 
