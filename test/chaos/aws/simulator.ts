@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { commandLine } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { freePorts } from "../../support/free-ports.js";
+import { AccountHosts } from "../../providers/aws/hosts/account-hosts.js";
 import { RunningHosts } from "../../providers/aws/hosts/running-hosts.js";
 import type { HostClusterState } from "../../providers/aws/hosts/host-cluster.js";
 import { Servers } from "../../support/servers.js";
@@ -55,7 +56,7 @@ export class Simulator {
     };
     // Several may start at a time, each beside commands that run.
     await until("the simulator listens", listens, 120_000);
-    return new Simulator(servers, endpoint, await RunningHosts.start(endpoint));
+    return new Simulator(servers, endpoint, await RunningHosts.start(new AccountHosts(endpoint)));
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import { SimServer } from "../../../providers/sim/aws/server.js";
 import { SimulatedAws } from "../../../providers/sim/aws/simulated-aws.js";
 import { systemClock } from "../../../src/provider/clock.js";
 import { type AccountTables, livingIn, marksOf } from "../../chaos/aws/account.js";
+import { AccountHosts } from "./hosts/account-hosts.js";
 import { RunningHosts } from "./hosts/running-hosts.js";
 
 const region = "eu-north-1";
@@ -63,7 +64,7 @@ export class WatchedAccount {
     const settings = { describeLagMs: 5_000 };
     const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
     const server = await SimServer.start(aws, { region });
-    return new WatchedAccount(server, await RunningHosts.start(server.endpoint));
+    return new WatchedAccount(server, await RunningHosts.start(new AccountHosts(server.endpoint)));
   }
 
   async stop(): Promise<void> {

@@ -24,11 +24,18 @@ interface Tables {
   readonly interfaces?: readonly InterfaceRow[];
 }
 
+/** Whoever can tell what instances there are. */
+export interface HostSource {
+  /** All instances with our marks, and the time there. */
+  look(): Promise<{ readonly instances: readonly InstanceFacts[]; readonly accountMs: number }>;
+  /** How load balancers find an instance from now on. */
+  tellHealth(id: string, health: "healthy" | "unhealthy"): Promise<void>;
+}
+
 /** The hosts of a simulated account, as its own routes tell of them (docs/sim-aws.md). */
-export class AccountHosts {
+export class AccountHosts implements HostSource {
   constructor(private readonly endpoint: string) {}
 
-  /** All instances with our marks, and the account's time. */
   async look(): Promise<{
     readonly instances: readonly InstanceFacts[];
     readonly accountMs: number;
@@ -43,7 +50,6 @@ export class AccountHosts {
     return { instances, accountMs };
   }
 
-  /** How load balancers find an instance from now on. */
   async tellHealth(id: string, health: "healthy" | "unhealthy"): Promise<void> {
     await this.asked("instance", { id, health });
   }

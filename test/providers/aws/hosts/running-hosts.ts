@@ -8,7 +8,7 @@ import { createServer as createDoor, type AddressInfo, type Server, type Socket 
 import type { Duplex } from "node:stream";
 import { createSecureContext, TLSSocket } from "node:tls";
 import { issueCertificate } from "../../../../src/bootstrap/certificates/certificate.js";
-import { AccountHosts } from "./account-hosts.js";
+import type { HostSource } from "./account-hosts.js";
 import { answerApi } from "./api-answers.js";
 import { hasMajority, nothingBegun, type HostClusterState, caughtUp } from "./host-cluster.js";
 import type { KeyPair } from "./first-start.js";
@@ -34,17 +34,16 @@ export class RunningHosts {
   private running: ReadonlySet<string> = new Set();
 
   private constructor(
-    private readonly account: AccountHosts,
+    private readonly account: HostSource,
     private readonly door: Server,
     private readonly https: HttpsServer,
   ) {}
 
-  /** `endpoint` is the simulator's. */
-  static async start(endpoint: string): Promise<RunningHosts> {
+  static async start(account: HostSource): Promise<RunningHosts> {
     const https = createHttpsServer({ requestCert: true, rejectUnauthorized: true });
     // Whoever connects waits until it is known what there is.
     const door = createDoor({ pauseOnConnect: true }, (socket) => void hosts.let(socket));
-    const hosts = new RunningHosts(new AccountHosts(endpoint), door, https);
+    const hosts = new RunningHosts(account, door, https);
     https.on("request", (request, response) => void hosts.answer(request, response));
     https.on("upgrade", (request: IncomingMessage, socket: Duplex) => {
       hosts.forward(request, socket);
@@ -56,8 +55,12 @@ export class RunningHosts {
   /** What commands need in their environment to reach it by the name of whatever load balancer. */
   get env(): Readonly<Record<string, string>> {
     const relay = new URL("./api-relay.js", import.meta.url).href;
-    const { port } = this.door.address() as AddressInfo;
-    return { NODE_OPTIONS: `--import=${relay}`, STAND_IN_API_PORT: String(port) };
+    return { NODE_OPTIONS: `--import=${relay}`, STAND_IN_API_PORT: String(this.port) };
+  }
+
+  /** Where the API is reached on loopback. */
+  get port(): number {
+    return (this.door.address() as AddressInfo).port;
   }
 
   async stop(): Promise<void> {
@@ -204,6 +207,7 @@ function servingCertificate(authority: KeyPair): Promise<{ cert: string; key: st
     algorithm: "ECDSA-P256",
     usages: ["server"],
     dnsNames: ["localhost", "*.elb.eu-north-1.amazonaws.com"],
+    ipAddresses: ["127.0.0.1"],
     validity: { fromMs: nowMs - dayMs, untilMs: nowMs + dayMs },
   }).then(({ certificatePem, privateKeyPem }) => ({ cert: certificatePem, key: privateKeyPem }));
 }
