@@ -327,9 +327,10 @@ export class FakeCloud {
     return {
       ...run,
       markLeft: async (_ctx, { id }) => {
-        await this.keeping(process, `mark ${id}`, () =>
-          this.put(id, { phase: "failed", hasLeft: true }),
-        );
+        await this.keeping(process, `mark ${id}`, () => {
+          this.hosts.marked.add(id);
+          this.put(id, { phase: "failed", hasLeft: true });
+        });
       },
     };
   }

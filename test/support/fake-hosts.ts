@@ -37,6 +37,8 @@ export class FakeHosts {
   private readonly trust = new Map<string, HostTrust>();
   /** Names of hosts that have left etcd. */
   readonly leftMembers = new Set<string>();
+  /** Ids of hosts that are marked as members which have left. */
+  readonly marked = new Set<string>();
   /** Names of hosts whose Node was deleted. */
   readonly deletedNodes = new Set<string>();
   /** Whether a host that runs has become a node, by its name. */

@@ -10,7 +10,7 @@ import { type PlaceVerdict, stuckWith, verdictProblems } from "../verdict.js";
 import type { AccountTables } from "./account.js";
 import { awsBoundaries, startHeldAt } from "./aws-boundary.js";
 import { judgeAccount } from "./aws-judge.js";
-import { Simulator, type Snapshot } from "./simulator.js";
+import { Simulator, type SimulatorSnapshot } from "./simulator.js";
 import { plantStrangers } from "./strangers.js";
 
 /**
@@ -53,7 +53,7 @@ const changes: readonly {
 
 interface Base {
   readonly sandbox: Sandbox;
-  readonly snapshot: Snapshot;
+  readonly snapshot: SimulatorSnapshot;
 }
 
 /** Kills the program at calls that change something, `points` of them or all, as many of each change, one after another. */

@@ -25,7 +25,7 @@ import { awsBoundaries, breakingEffect, spoilingEffect, startHeldAt } from "./aw
 import { judgeAccount, judgeAccountWanted } from "./aws-judge.js";
 import { instancesOf, isMember, judgeHosts } from "./hosts-judge.js";
 import { crowdedMachines, enrolled, ledgerRowsOf, type MarkRoster } from "./aws-laws.js";
-import type { Simulator, Snapshot } from "./simulator.js";
+import type { Simulator, SimulatorSnapshot } from "./simulator.js";
 
 const hostKind = "AwsInstance";
 
@@ -38,7 +38,7 @@ const settledMs = 2 * 3_600_000;
 /** A sandbox, the account as it was then, and what was called until then. */
 export interface Saved {
   readonly sandbox: Sandbox;
-  readonly snapshot: Snapshot;
+  readonly snapshot: SimulatorSnapshot;
   readonly calls: readonly AccountCall[];
 }
 
@@ -57,7 +57,7 @@ export class AwsScene implements Scene {
   private calls: readonly AccountCall[];
   private account: AccountTables;
   private roster: MarkRoster = new Map();
-  private left: Snapshot | undefined;
+  private left: SimulatorSnapshot | undefined;
 
   private constructor(
     readonly sandbox: Sandbox,

@@ -15,7 +15,7 @@ export interface HeldCall {
 }
 
 /** All that there was at one moment: the account, and what ran on its instances. */
-export interface Snapshot {
+export interface SimulatorSnapshot {
   readonly account: object;
   readonly hosts: HostClusterState;
 }
@@ -121,12 +121,12 @@ export class Simulator {
     await this.asked("advance", "POST", { ms });
   }
 
-  async snapshot(): Promise<Snapshot> {
+  async snapshot(): Promise<SimulatorSnapshot> {
     const hosts = await this.hosts.now();
     return { account: await this.asked("snapshot"), hosts };
   }
 
-  async restore({ account, hosts }: Snapshot): Promise<void> {
+  async restore({ account, hosts }: SimulatorSnapshot): Promise<void> {
     await this.asked("snapshot", "POST", account);
     this.hosts.restore(hosts);
   }

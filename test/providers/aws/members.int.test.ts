@@ -4,7 +4,7 @@ import { judgeHosts } from "../../chaos/aws/hosts-judge.js";
 import { machineOf } from "../../chaos/aws/account.js";
 import { bootMs, joinMs } from "./hosts/account-hosts.js";
 import { membersManifests, type MembersWish } from "./members-manifests.js";
-import { type AccountCall, type AccountInstance, WatchedAccount } from "./watched-account.js";
+import { type LedgerCall, type AccountInstance, WatchedAccount } from "./watched-account.js";
 
 const stack = "default.aws-members";
 const cluster = "default/aws-members";
@@ -46,7 +46,7 @@ describe("three members and two workers on AWS, over three zones", function () {
 
   const zonesOf = (hosts: readonly AccountInstance[]) => hosts.map(({ zone }) => zone).sort();
 
-  const change = async (wish: MembersWish, code = 0): Promise<readonly AccountCall[]> => {
+  const change = async (wish: MembersWish, code = 0): Promise<readonly LedgerCall[]> => {
     const { lastCall } = account;
     sandbox.writeObjects(membersManifests(wish));
     await sandbox.up(code);

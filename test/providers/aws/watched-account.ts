@@ -30,7 +30,7 @@ const removing: Readonly<Record<AwsKind, string>> = {
 };
 
 /** A call of the ledger. */
-export type AccountCall = ReturnType<SimulatedAws["ledger"]["after"]>[number];
+export type LedgerCall = ReturnType<SimulatedAws["ledger"]["after"]>[number];
 
 /** An instance that lives and bears our marks. */
 export interface AccountInstance {
@@ -127,7 +127,7 @@ export class WatchedAccount {
   }
 
   /** Calls of capstan after one that have changed something. */
-  changesAfter(seq: number): readonly AccountCall[] {
+  changesAfter(seq: number): readonly LedgerCall[] {
     return this.changingAfter(seq);
   }
 
