@@ -12,7 +12,7 @@ import { type AwsClients, awsClients } from "./calls/clients.js";
 import type { AwsAccess } from "./calls/credentials.js";
 import type { AskAws } from "./calls/elb-kind.js";
 import { consoleOf } from "./calls/console.js";
-import { instanceCalls, markLeft } from "./calls/instance.js";
+import { instanceCalls, leaving } from "./calls/instance.js";
 import { internetGatewayCalls } from "./calls/internet-gateway.js";
 import { leftoverCalls } from "./calls/leftovers.js";
 import { listenerCalls } from "./calls/listener.js";
@@ -144,10 +144,7 @@ export function awsProvider(
       hostInputs(machine, withFound(asCluster(spec), lookedUp)),
     satellites: (machine, host, spec) => hostSatellites(machine, host, asCluster(spec)),
     apiEndpoint: (spec, shared) => endpointOf(asCluster(spec), shared),
-    userData: {
-      ...userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)),
-      markLeft: (ctx, host) => markLeft(ec2, ctx, host),
-    },
+    userData: { ...userDataTerms((ctx, host) => consoleOf(ec2, ctx, host.id)), ...leaving(ec2) },
     identity: (ctx) => account.identity(ctx),
     preflight: (ctx, steps) => findings({ ec2, quotas }, ctx, steps),
     ...leftoverCalls(aws),

@@ -4,7 +4,13 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import { userDataFieldNames } from "../../../src/api/user-data-fields.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
 import { nodeFields, present } from "../../../src/provider/host-spec.js";
-import type { CallContext, Found, Identity, Observed } from "../../../src/provider/port.js";
+import type {
+  CallContext,
+  Found,
+  Identity,
+  Observed,
+  UserDataTerms,
+} from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
 import {
   type AskEc2,
@@ -131,8 +137,8 @@ const unobservable = [
 ];
 
 /** Marks an instance whose member leaves its control plane. */
-export function markLeft(ask: AskEc2, ctx: CallContext, { id }: Observed): Promise<void> {
-  return putTags(ask, ctx, id, [leftTag]);
+export function leaving(ask: AskEc2): Pick<UserDataTerms, "markLeft"> {
+  return { markLeft: (ctx, { id }) => putTags(ask, ctx, id, [leftTag]) };
 }
 
 /** The token is EC2's own. */
