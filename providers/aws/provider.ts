@@ -12,7 +12,7 @@ import { type AwsClients, awsClients } from "./calls/clients.js";
 import type { AwsAccess } from "./calls/credentials.js";
 import type { AskAws } from "./calls/elb-kind.js";
 import { consoleOf } from "./calls/console.js";
-import { instanceCalls } from "./calls/instance.js";
+import { instanceCalls, leaving } from "./calls/instance.js";
 import { internetGatewayCalls } from "./calls/internet-gateway.js";
 import { leftoverCalls } from "./calls/leftovers.js";
 import { listenerCalls } from "./calls/listener.js";
@@ -150,6 +150,7 @@ export function awsProvider(
     userData: {
       ...terms,
       secrets: { ...secretTerms, ...secretCalls(secrets), limitBytes: mostSecretBytes },
+      ...leaving(ec2),
       console: (ctx, host) => consoleOf(ec2, ctx, host.id),
     },
     identity: (ctx) => account.identity(ctx),

@@ -79,6 +79,13 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
+  joined(hosts: readonly NodeHost[]): Promise<readonly NodeHost[]> {
+    return this.call("look for its Nodes", async (api) => {
+      const { items } = await api.listNode({}, within());
+      return hosts.filter((host) => nodeAmong(items, host) !== undefined);
+    });
+  }
+
   async revoke(host: Identity): Promise<void> {
     await this.call(`delete the token for ${host.name}`, (api) =>
       api.deleteCollectionNamespacedSecret(secretsOf(host), within()),
@@ -149,9 +156,13 @@ function secretsOf({ token }: Identity) {
   return { namespace: tokenNamespace, labelSelector: `${tokenHostLabel}=${token}` };
 }
 
-/** By its provider id, which tells for certain; by its name where Nodes have none. */
-async function nodeOf({ name, providerId }: NodeHost, api: CoreV1Api): Promise<V1Node | undefined> {
+async function nodeOf(host: NodeHost, api: CoreV1Api): Promise<V1Node | undefined> {
   const { items } = await api.listNode({}, within());
+  return nodeAmong(items, host);
+}
+
+/** By its provider id, which tells for certain; by its name where Nodes have none. */
+function nodeAmong(items: readonly V1Node[], { name, providerId }: NodeHost): V1Node | undefined {
   return (
     items.find(({ spec }) => providerId !== undefined && spec?.providerID === providerId) ??
     items.find(({ metadata, spec }) => metadata?.name === name && spec?.providerID === undefined)

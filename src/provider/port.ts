@@ -56,6 +56,8 @@ export interface Observed {
    * another host.
    */
   readonly leavesAtMs?: number;
+  /** A host that has left its control plane for good, as `markLeft` has marked it: it can only go. Its phase is "failed". */
+  readonly hasLeft?: true;
   /** What the host's node last said about itself; absent before it did, and where nobody can tell. */
   readonly node?: NodeReport;
   /**
@@ -167,6 +169,12 @@ export interface UserDataTerms {
   readonly simulated?: true;
   /** Without it secrets travel in the user data itself. */
   readonly secrets?: SecretStore;
+  /**
+   * Marks a member of a control plane that is about to leave it for good: whoever looks from then on is shown `hasLeft`, so that
+   * nobody takes it for one that serves if nothing comes of its deletion. Without it a deletion that is taken back after the member has
+   * left keeps a host that serves no more.
+   */
+  markLeft?(ctx: CallContext, host: Observed): Promise<void>;
   /** The last lines that a host printed, newest last: why its bootstrap failed. Throws when it cannot tell. */
   console?(ctx: CallContext, host: Observed): Promise<string>;
 }

@@ -1,5 +1,10 @@
 import { parseArgs } from "node:util";
-import { awsOperationNames, awsScenario } from "./aws/aws-stage.js";
+import {
+  awsOperationNames,
+  awsRolloutNames,
+  awsRolloutScenario,
+  awsScenario,
+} from "./aws/aws-stage.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import { type OperationName, operationNames, rolloutNames } from "./operation.js";
 import { recoveries, type NextCommand } from "./recovery.js";
@@ -85,11 +90,14 @@ export function readOptions(args: readonly string[]): Options | undefined {
     values.operation === undefined
       ? known.filter((name) => values.matrix || name !== "plain")
       : list("--operation", values.operation, known);
-  const scenario = isAws ? { scenario: awsScenario } : {};
-  const asked = { ...scenario, ...values };
+  const asked = isAws && values.matrix ? { scenario: awsScenario, ...values } : values;
   return {
     provider,
-    parts: values.matrix ? matrixParts(operations, asked) : partsOf(operations, asked),
+    parts: values.matrix
+      ? matrixParts(operations, asked)
+      : isAws
+        ? awsParts(operations, asked)
+        : partsOf(operations, asked),
     matrix: values.matrix,
     seed: wholeNumber("--seed", values.seed),
     at: values.at,
@@ -136,6 +144,29 @@ function partsOf(
     },
   ];
   return parts.filter((part) => part.operations.length > 0);
+}
+
+/** Each operation where it does anything; a sample is one of each scenario. */
+function awsParts(
+  operations: readonly OperationName[],
+  { scenario, points }: { readonly scenario?: string; readonly points?: string },
+): CampaignPart[] {
+  const asked = points === undefined ? undefined : pointsOf(points);
+  if (scenario !== undefined) return [{ scenario, operations, points: asked }];
+  const parts: CampaignPart[] = [
+    { scenario: awsScenario, operations: operations.filter(isOfOneHost), points: asked },
+    {
+      scenario: awsRolloutScenario,
+      operations: operations.filter((name) => awsRolloutNames.includes(name)),
+      points: asked,
+    },
+  ];
+  return parts.filter((part) => part.operations.length > 0);
+}
+
+/** The scenario of one host has nobody to replace, and no worker that cannot be made. */
+function isOfOneHost(name: OperationName): boolean {
+  return !["roll", "members", "failing", "stillborn"].includes(name);
 }
 
 /** The command line was wrong; the message says how. */

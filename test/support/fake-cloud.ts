@@ -323,7 +323,16 @@ export class FakeCloud {
 
   private termsFor(process: CommandProcess, terms: UserDataTerms): UserDataTerms {
     if (this.traits.joins !== true) return terms;
-    return this.hosts.terms(terms, (what, effect) => this.keeping(process, what, effect));
+    const run = this.hosts.terms(terms, (what, effect) => this.keeping(process, what, effect));
+    return {
+      ...run,
+      markLeft: async (_ctx, { id }) => {
+        await this.keeping(process, `mark ${id}`, () => {
+          this.hosts.marked.add(id);
+          this.put(id, { phase: "failed", hasLeft: true });
+        });
+      },
+    };
   }
 
   private async create(

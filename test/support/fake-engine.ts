@@ -111,6 +111,8 @@ export class FakeEngine {
   private readonly driftFilters = new WeakMap<Plan, DriftFilter>();
   /** How many calls there had been when the last command began to take something back; undefined: it did not. */
   callsAtRollback: number | undefined;
+  /** Ids of the members that were marked as leaving by then: whoever takes back cannot keep them. */
+  leftAtRollback: ReadonlySet<string> = new Set();
   private keysMade = 0;
   /** Whether the last command failed on its way and took that back itself. */
   hasFailedForward = false;
@@ -454,6 +456,9 @@ export class FakeEngine {
         this.setup.tell?.(event);
         if (!("plan" in event)) return;
         this.show(event.plan);
+        if (this.callsAtRollback === undefined) {
+          this.leftAtRollback = new Set(this.cloud.hosts.marked);
+        }
         this.callsAtRollback ??= this.calls.length;
         this.hasFailedForward ||= event.reason !== askedFor.message;
       },

@@ -43,8 +43,12 @@ export class FakeHosts {
   private readonly trust = new Map<string, HostTrust>();
   /** Names of hosts that have left etcd. */
   readonly leftMembers = new Set<string>();
+  /** Ids of hosts that are marked as members which have left. */
+  readonly marked = new Set<string>();
   /** Names of hosts whose Node was deleted. */
   readonly deletedNodes = new Set<string>();
+  /** Whether a host that runs has become a node, by its name. */
+  hasJoined: (host: string) => boolean = () => true;
   /** Whether etcd takes nobody out. */
   refusesToLeave = false;
   /** Whether the cluster is to have a control plane once what is under way is done. */
@@ -53,6 +57,11 @@ export class FakeHosts {
   isCommitted: () => boolean = () => false;
 
   constructor(private readonly watch: LawWatch) {}
+
+  /** Members that have left etcd and whose hosts are there all the same. */
+  leftAmong(alive: readonly Observed[]): string[] {
+    return alive.map(({ who }) => who.name).filter((name) => this.leftMembers.has(name));
+  }
 
   /** Terms of a provider whose cloud keeps secrets, and whose hosts run. */
   terms(
@@ -87,6 +96,7 @@ export class FakeHosts {
           this.tokens.set(token, "abcdef.0123456789abcdef");
           return "abcdef.0123456789abcdef";
         }),
+      joined: (hosts) => answering(() => hosts.filter(({ name }) => this.hasJoined(name))),
       extend: ({ token }) =>
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);

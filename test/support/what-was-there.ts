@@ -91,6 +91,8 @@ export class WhatWasThere {
       // Without a revision all that there was is what a lost state has left.
       const served = revision === undefined || hosts.has(key);
       if (call !== "delete" || before === undefined || !served) return [];
+      // The transaction had begun to delete it: it serves nobody any more.
+      if (engine.leftAtRollback.has(id)) return [];
       if (before.spec["controlPlane"] !== undefined) {
         return [`${key} was deleted, a member that was there before`];
       }

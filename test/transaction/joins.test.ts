@@ -72,6 +72,65 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
+  describe("whose hosts run before they have joined", () => {
+    const wanted = goal(member("cp-0"), member("cp-1"), machine("web"));
+    const isWeb = (host: string) => host.startsWith("web-");
+
+    it("waits for them, and keeps their tokens until then", async () => {
+      const engine = new FakeEngine(joins);
+      const { hosts: nodes } = engine.cloud;
+      const asked: string[] = [];
+      nodes.hasJoined = (host) => {
+        assert.equal(nodes.tokens.size, 1, `${host} joins with its token`);
+        asked.push(host);
+        return asked.filter((one) => one === host).length > 2;
+      };
+      await engine.up(wanted);
+      assert.equal(asked.length, 6, asked.join());
+      assert.deepEqual([...nodes.tokens.keys()], []);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+
+    it("takes back what none of them joins", async () => {
+      const engine = await FakeEngine.running(goal(member("cp-0"), member("cp-1")), joins);
+      engine.cloud.hosts.hasJoined = (host) => !isWeb(host);
+      const outcome = await engine.up(wanted);
+      assert.match(outcomeText(outcome), /^rolledBack.*not ready after/s);
+      assert.deepEqual(hosts(engine).sort(), ["cp-0.1", "cp-1.1"]);
+      assert.deepEqual([...engine.cloud.hosts.tokens.keys()], []);
+    });
+
+    it("finds those that a command left that was killed", async () => {
+      const engine = await FakeEngine.running(goal(member("cp-0"), member("cp-1")), joins);
+      engine.cloud.hosts.hasJoined = (host) => !isWeb(host);
+      const kept = await engine.up(wanted, [], "keep");
+      assert.match(outcomeText(kept), /^stopped/);
+      engine.cloud.hosts.hasJoined = () => true;
+      assert.equal(outcomeText(await engine.up(wanted)), "done");
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+  });
+
+  it("keeps no member that has left etcd, wherever its replacement is killed", async () => {
+    const before = goal(member("cp-0"), member("cp-1"));
+    for (let number = 0; number < 16; number += 1) {
+      for (const back of ["rollback", "up"] as const) {
+        const engine = await FakeEngine.running(before, joins);
+        const fault: CommandFault = { at: "call", number, what: "killBefore" };
+        await engine.up(goal(member("cp-0", "large"), member("cp-1", "large")), [fault]);
+        const where = `${back} after call ${number}`;
+        if (back === "rollback") {
+          await engine.rollback();
+          assert.deepEqual(engine.cloud.hosts.leftAmong(engine.hosts()), [], where);
+        }
+        await engine.settle(before);
+        assert.deepEqual(engine.cloud.hosts.leftAmong(engine.hosts()), [], where);
+        assert.equal(engine.hosts().length, 2, where);
+        assert.deepEqual(engine.cloud.watch.violations, [], where);
+      }
+    }
+  });
+
   it("keeps the host of a member that serves and cannot leave etcd", async () => {
     const engine = await FakeEngine.running(goal(member("cp-0")), joins);
     engine.cloud.hosts.refusesToLeave = true;

@@ -4,7 +4,13 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import { userDataFieldNames } from "../../../src/api/user-data-fields.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
 import { nodeFields, present } from "../../../src/provider/host-spec.js";
-import type { CallContext, Found, Identity, Observed } from "../../../src/provider/port.js";
+import type {
+  CallContext,
+  Found,
+  Identity,
+  Observed,
+  UserDataTerms,
+} from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
 import {
   type AskEc2,
@@ -25,6 +31,8 @@ import {
   alternativesTags,
   clusterTag,
   inOrder,
+  isLeft,
+  leftTag,
   orderTags,
   shownTags,
   tagsFor,
@@ -46,16 +54,24 @@ function failureOf({ State, StateReason }: Instance): NonNullable<Found["failure
   return { code: isQuota ? "QUOTA" : "CLOUD_FAILED", reason };
 }
 
+const leftFailure: NonNullable<Found["failure"]> = {
+  code: "CLOUD_FAILED",
+  reason: "it has left its control plane",
+};
+
 function shownInstance(instance: Instance): Found {
   const { InstanceId, State, Placement, Tags, SecurityGroups = [], PrivateIpAddress } = instance;
   const id = must(InstanceId, "InstanceId");
-  const phase = phaseOf(State?.Name, phases);
+  const shown = phaseOf(State?.Name, phases);
+  const hasLeft = shown !== "gone" && isLeft(Tags);
+  const phase = hasLeft ? "failed" : shown;
   const zone = Placement?.AvailabilityZone;
   return omitUndefined<Found>({
     id,
     who: whoOf(Tags),
     phase,
-    failure: phase === "failed" ? failureOf(instance) : undefined,
+    hasLeft: hasLeft || undefined,
+    failure: hasLeft ? leftFailure : phase === "failed" ? failureOf(instance) : undefined,
     spec: present({
       imageId: instance.ImageId,
       instanceType: instance.InstanceType,
@@ -119,6 +135,11 @@ const unobservable = [
   "spot",
   "loadBalancer",
 ];
+
+/** Marks an instance whose member leaves its control plane. */
+export function leaving(ask: AskEc2): Pick<UserDataTerms, "markLeft"> {
+  return { markLeft: (ctx, { id }) => putTags(ask, ctx, id, [leftTag]) };
+}
 
 /** The token is EC2's own. */
 export function instanceCalls(ask: AskEc2): MachineCalls {

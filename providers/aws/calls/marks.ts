@@ -22,6 +22,8 @@ const ownTagsKey = `${prefix}tags`;
 const orderKey = `${prefix}order`;
 /** What an instance may be instead: nothing else of it tells. */
 const alternativesKey = `${prefix}alternatives`;
+/** A member that has left its control plane, or is about to. */
+const leftKey = `${prefix}left`;
 const longestValue = 256;
 
 /** The key of a mark, as filters name it. */
@@ -37,6 +39,14 @@ export function markTags(who: Identity): NewTag[] {
 /** Whose secret it is, as policies of roles tell members of the control plane from workers. Pure. */
 export function roleTag(isControlPlane: boolean): NewTag {
   return { Key: `${prefix}role`, Value: isControlPlane ? "control-plane" : "worker" };
+}
+
+/** The tag of a member that leaves its control plane for good. */
+export const leftTag: NewTag = { Key: leftKey, Value: "control plane" };
+
+/** Whether it bears that tag. Pure. */
+export function isLeft(tags: readonly Tag[] = []): boolean {
+  return valueOf(tags, leftKey) !== undefined;
 }
 
 /** Who a resource is by its tags; undefined of one that does not bear all marks. Pure. */

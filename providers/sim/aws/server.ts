@@ -30,6 +30,8 @@ export class SimServer {
     const server = createServer((request, response) => {
       answer(aws, region, request, response).catch(() => request.socket.destroy());
     });
+    // Whoever keeps a connection must not find it closed in the middle of a call.
+    server.keepAliveTimeout = 0;
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject);
       server.listen(port, host, resolve);

@@ -31,6 +31,7 @@ import { clusterIn, type Target, type TargetMachine } from "../../records/target
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { presentAmong } from "../../plan/observation.js";
+import { hostsToProve, withPending } from "./joining-hosts.js";
 import { memberJudge, membersAmong } from "./member-hosts.js";
 import type { NodeHost, OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
@@ -78,6 +79,8 @@ export class RunBootstrap {
   private readonly tokenless = new Set<string>();
   private readonly settled = new Set<string>();
   private announced: Promise<void> | undefined;
+  /** Hosts, by their tokens, of which their cluster has shown Nodes. */
+  private readonly joined = new Set<string>();
   /** Members that have left their control plane. */
   private readonly left = new Set<string>();
   /** Since when a member is to leave, by its token, milliseconds since the epoch. */
@@ -268,7 +271,9 @@ export class RunBootstrap {
     const observed = [...observation.observedResources.values()].filter((one) => one !== "gone");
     const tokensOf = (who: Identity) => this.workloadAmong(observed, who, records, ctx);
     const wanted = new Set(this.request.target.machines.map(({ host }) => host));
-    const hosts = [...presentAmong(keys, observation)];
+    const hosts = [...presentAmong(keys, observation)].filter(
+      ([, { who }]) => who.kind === this.request.provider.hostKind,
+    );
     await mapBounded(hosts, settlesAtATime, async ([key, { who, phase }]) => {
       const isAwaited = phase !== "ready" && wanted.has(key);
       try {
@@ -279,6 +284,37 @@ export class RunBootstrap {
         if (!isCapstanError(error)) throw error;
       }
     });
+  }
+
+  /**
+   * A look at the cloud, in which hosts that run and have not joined are on their way. Only their cluster can tell; what it does not
+   * answer is no proof.
+   */
+  async asJoined(
+    ctx: CallContext,
+    observation: Observation,
+    records: PriorState,
+  ): Promise<Observation> {
+    const { provider, target } = this.request;
+    const { hostKind } = provider;
+    const toProve = hostsToProve({ target, records, hostKind }, observation);
+    const waiting = [...toProve.values()].filter(
+      ({ who }) => !this.tokenless.has(who.token) && !this.joined.has(who.token),
+    );
+    const [first] = waiting;
+    if (first === undefined) return observation;
+    const present = [...observation.observedResources.values()].filter((one) => one !== "gone");
+    try {
+      const cluster = await this.workloadAmong(present, first.who, records, ctx);
+      const nodes = new Set(
+        (await cluster.joined(waiting.map(nodeHostOf))).map(({ name }) => name),
+      );
+      for (const { who } of waiting) if (nodes.has(who.name)) this.joined.add(who.token);
+    } catch (error) {
+      if (!isCapstanError(error)) throw error;
+    }
+    const pending = waiting.filter(({ who }) => !this.joined.has(who.token));
+    return withPending(observation, new Set(pending.map(({ who }) => keyOf(who))));
   }
 
   /** For all hosts that the last revision does not have. */
@@ -365,8 +401,13 @@ export class RunBootstrap {
       const known = { ...this.request, records, hostKind: who.kind, observed };
       if (membersAmong(known, who.name).hasOtherMember) {
         const cluster = await this.workloadAmong(observed, who, records, ctx);
+        const member = nodeHostOf(host);
+        // Nobody is marked whose cluster does not answer.
+        await cluster.joined([member]);
         ctx.assertEngineAlive();
-        await cluster.removeMember(nodeHostOf(host));
+        await this.request.terms.markLeft?.(ctx, host);
+        ctx.assertEngineAlive();
+        await cluster.removeMember(member);
       }
     } catch (error) {
       if (!isCapstanError(error) || this.mustLeave(host, error, ctx.clock.now())) throw error;
@@ -375,10 +416,18 @@ export class RunBootstrap {
   }
 
   /** One that serves, always; one that does not may be what keeps its control plane from answering. */
-  private mustLeave({ who, phase }: Observed, error: CapstanError, nowMs: number): boolean {
+  private mustLeave(
+    { who, phase, hasLeft }: Observed,
+    error: CapstanError,
+    nowMs: number,
+  ): boolean {
     const sinceMs = this.leavingSinceMs.get(who.token) ?? nowMs;
     this.leavingSinceMs.set(who.token, sinceMs);
-    return phase === "ready" || (error.retryable && nowMs < sinceMs + leavePatienceMs);
+    return (
+      phase === "ready" ||
+      hasLeft === true ||
+      (error.retryable && nowMs < sinceMs + leavePatienceMs)
+    );
   }
 
   /** A Node that stays is an eyesore, and no more than that. */

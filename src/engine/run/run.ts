@@ -226,9 +226,13 @@ export class Run {
     const scope = { cluster, clusterUid: transaction.clusterUid };
     // Before the begin no record says which cloud the plan is about.
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
-    const observation = await observe(provider, callContext(clock, stop), scope, this.state, cloud);
+    const context = callContext(clock, stop);
+    const observation = await observe(provider, context, scope, this.state, cloud);
     this.options.onObservation?.(this.state, observation);
-    return filtered(driftFilter, observation, this.state);
+    const seen = filtered(driftFilter, observation, this.state);
+    // What is only given records was made by others, whose hosts may be nodes of nobody we know.
+    if (this.bootstrap === undefined || isRecording(this.goal)) return seen;
+    return this.bootstrap.asJoined(context, seen, this.state);
   }
 
   private async carryOut(
@@ -477,6 +481,10 @@ function lostPayload({ revision, resources }: PriorState): string {
   if (revision === undefined || recordAt(resources, revisionKey) !== undefined) return "";
   const { number: _number, ...payload } = revision;
   return encodePayload(payload);
+}
+
+function isRecording({ transaction: { goal } }: Plan): boolean {
+  return goal.kind === "adopt" || goal.kind === "import";
 }
 
 function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<NodeKey, string> {

@@ -22,6 +22,8 @@ export interface WorkloadCluster {
   issue(host: Identity, expiresAtMs: number): Promise<string>;
   /** Tokens of the host that are there are good for longer. */
   extend(host: Identity, expiresAtMs: number): Promise<void>;
+  /** Those of the hosts that have joined: their Nodes are there. */
+  joined(hosts: readonly NodeHost[]): Promise<readonly NodeHost[]>;
   /** No token of the host is good any more. Success also when there is none. */
   revoke(host: Identity): Promise<void>;
   /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */

@@ -14,6 +14,8 @@ export interface Judged {
   readonly deleting: boolean;
   /** Why it cannot serve on, whatever it is like: the cloud says that it never will run. */
   readonly unfit?: string;
+  /** It has left its control plane, since its deletion had begun: it serves nobody, whichever way a plan goes. */
+  readonly hasLeft?: true;
   /** Why it does not serve on for long, although it runs. */
   readonly leaving?: string;
   readonly verdict: Verdict;
@@ -22,9 +24,9 @@ export interface Judged {
   readonly stale: boolean;
 }
 
-/** Whether it is there, and not on its way out. Pure. */
-export function isAlive({ gone, deleting }: Judged): boolean {
-  return !gone && !deleting;
+/** Whether it is there, and not on its way out: a member that has left its control plane can only go. Pure. */
+export function isAlive({ gone, deleting, hasLeft }: Judged): boolean {
+  return !gone && !deleting && hasLeft !== true;
 }
 
 /** Whether a resource with this verdict can go on to serve. */
@@ -65,8 +67,11 @@ export function leavingText(subject: string, leavesAtMs: number): string {
 function unfitness(
   observed: ObservedResource | undefined,
   subject: string,
-): Pick<Judged, "unfit" | "leaving"> {
+): Pick<Judged, "unfit" | "leaving" | "hasLeft"> {
   if (observed === undefined || observed === "gone") return {};
+  if (observed.hasLeft === true) {
+    return { unfit: `${subject} has left its control plane`, hasLeft: true };
+  }
   if (isLost(observed)) return { unfit: lossText(subject, observed) };
   if (observed.unfit !== undefined) return { unfit: observed.unfit };
   return observed.leavesAtMs === undefined

@@ -79,6 +79,11 @@ export function marksOf({ tags = {} }: Pick<AccountRow, "tags">) {
   };
 }
 
+/** The machine that a host is for: its name without generation and incarnation. */
+export function machineOf(host: string): string {
+  return host.replace(/-[0-9a-f]{8}-\d+$/, "");
+}
+
 /** A name without what tells one incarnation from another: "cp-0-3b81542a-2-backup" and "cp-0-3b81542a-1-backup" are "cp-0-backup". */
 export function plainName(name: string): string {
   return name.replace(/-[0-9a-f]{8}(-\d+)?(?=-|$)/g, "");

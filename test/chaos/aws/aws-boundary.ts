@@ -1,6 +1,8 @@
 import type { Command } from "../../scenario/command.js";
 import { until } from "../../scenario/until.js";
 import { type Boundary, boundaryText } from "../boundary.js";
+import type { Operation } from "../operation.js";
+import { machineSpecOf, providerValue, workerOf } from "../targets.js";
 import { marksOf, type AccountCall } from "./account.js";
 import { tagsIn } from "./aws-laws.js";
 import type { HeldCall, Simulator } from "./simulator.js";
@@ -44,7 +46,7 @@ function samples(count: number): number[] {
   return count === 0 ? [] : [...new Set([1, Math.ceil(count / 3)])];
 }
 
-const reachDeadlineMs = 90_000;
+const reachDeadlineMs = 240_000;
 
 /** Runs a command up to a boundary, where its call is held. Throws when it never gets there. */
 export async function startHeldAt(
@@ -102,6 +104,14 @@ export function hasQuota(action: string): boolean {
 
 const throttled = (action: string) =>
   action.startsWith("ec2:") ? "RequestLimitExceeded" : "Throttling";
+
+/** The simulator's fault that makes an operation fail: workers get no instances. */
+export function breakingEffect({ target }: Pick<Operation, "target">): object {
+  const { instanceType } = providerValue(machineSpecOf(workerOf(target ?? [])) ?? {});
+  const effect = { kind: "refuse", code: "VcpuLimitExceeded" };
+  const where = { InstanceType: String(instanceType) };
+  return { action: "ec2:RunInstances", where, times: 1_000_000, effect };
+}
 
 /** The simulator's fault for a call that is spoiled, and how long it stays. */
 export function spoilingEffect(mode: string, { what, side, nth }: Boundary): object {

@@ -10,7 +10,7 @@ import { type PlaceVerdict, stuckWith, verdictProblems } from "../verdict.js";
 import type { AccountTables } from "./account.js";
 import { awsBoundaries, startHeldAt } from "./aws-boundary.js";
 import { judgeAccount } from "./aws-judge.js";
-import { Simulator } from "./simulator.js";
+import { Simulator, type SimulatorSnapshot } from "./simulator.js";
 import { plantStrangers } from "./strangers.js";
 
 /**
@@ -53,10 +53,10 @@ const changes: readonly {
 
 interface Base {
   readonly sandbox: Sandbox;
-  readonly snapshot: object;
+  readonly snapshot: SimulatorSnapshot;
 }
 
-/** Kills the program at calls that change something, `points` of them or all, one after another. */
+/** Kills the program at calls that change something, `points` of them or all, as many of each change, one after another. */
 export async function runAwsContestant(
   { points, seed }: { readonly points: number | undefined; readonly seed: number },
   tell: (result: ContestantResult) => void,
@@ -66,20 +66,16 @@ export async function runAwsContestant(
   await simulator.advance(3_600_000);
   const contest = new Contest(simulator, await simulator.account());
   try {
-    const kills = [];
-    for (const change of changes) {
-      const boundaries = await contest.record(change.name, change.from, change.to);
-      kills.push(...boundaries.map((boundary) => ({ ...change, boundary })));
-    }
-    const drawn = sampleBy(seed, points ?? kills.length, kills, ({ name, boundary }) =>
-      [name, boundaryText(boundary)].join(" "),
-    );
     const results: ContestantResult[] = [];
-    for (const { name, from, to, boundary } of drawn) {
-      const verdict = await contest.kill(from, to, boundary);
-      const result = { change: name, boundary, verdict };
-      results.push(result);
-      tell(result);
+    for (const { name, from, to } of changes) {
+      const boundaries = await contest.record(name, from, to);
+      const share = points === undefined ? boundaries.length : Math.ceil(points / changes.length);
+      for (const boundary of sampleBy(seed, share, boundaries, boundaryText)) {
+        const verdict = await contest.kill(from, to, boundary);
+        const result = { change: name, boundary, verdict };
+        results.push(result);
+        tell(result);
+      }
     }
     return results;
   } finally {

@@ -186,8 +186,9 @@ describe("the laws of a simulated account's ledger", () => {
       changes: ["+ instances i-2"],
       marks: { cluster, name: "cp-0-3b81542a-2" },
     };
-    assert.equal(crowdedMachines(rowsOf({ ...launch, marks }, again), cluster).length, 1);
-    assert.deepEqual(crowdedMachines(rowsOf({ ...launch, marks }, end, again), cluster), []);
+    assert.equal(crowdedMachines(rowsOf({ ...launch, marks }, again), cluster, 1).length, 1);
+    assert.deepEqual(crowdedMachines(rowsOf({ ...launch, marks }, again), cluster, 2), []);
+    assert.deepEqual(crowdedMachines(rowsOf({ ...launch, marks }, end, again), cluster, 1), []);
   });
 
   it("are tried at both sides of each call that changes something, until it has succeeded", () => {

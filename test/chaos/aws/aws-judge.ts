@@ -6,8 +6,8 @@ import {
   kindsOfTables,
   type Living,
   livingIn,
+  machineOf,
   marksOf,
-  plainName,
 } from "./account.js";
 import { linesOf } from "./account-text.js";
 import { wantedLines } from "./wanted-account.js";
@@ -164,7 +164,7 @@ function duplicatesAmong(living: readonly Living[], cluster: string): string[] {
     .flatMap(({ table, row }) => {
       const { name, token } = marksOf(row);
       const kind = kindsOfTables[table] ?? table;
-      const machine = kind === "AwsInstance" ? [`instance of ${plainName(name)}`] : [];
+      const machine = kind === "AwsInstance" ? [`instance of ${machineOf(name)}`] : [];
       return [`${kind} ${name}`, `token ${token}`, ...machine];
     })
     .filter((mark) => seen.has(mark) || !seen.add(mark));

@@ -3,8 +3,8 @@ import {
   type AccountTables,
   type AccountCall,
   kindsOfTables,
+  machineOf,
   marksOf,
-  plainName,
 } from "./account.js";
 
 /** Who bears which marks: everything that was ever seen in an account, by id. */
@@ -82,17 +82,22 @@ function changesOf({ outcome }: AccountCall) {
   });
 }
 
-/** Machines for which two instances lived at a time: none has a surge in this scenario. Pure. */
-export function crowdedMachines(ledger: readonly LedgerRow[], cluster: string): string[] {
+/** Machines for which more instances lived at a time than may: one, or two where hosts take the place of others. Pure. */
+export function crowdedMachines(
+  ledger: readonly LedgerRow[],
+  cluster: string,
+  most: number,
+): string[] {
   const alive = new Map<string, string>();
   return ledger
     .filter((row) => row.kind === "AwsInstance" && row.cluster === cluster)
     .flatMap(({ effect, id, name }) => {
-      const [instance, machine] = [id ?? "", plainName(name ?? "")];
+      const [instance, machine] = [id ?? "", machineOf(name ?? "")];
       if (effect === "terminated") alive.delete(instance);
       const others = [...alive].filter(([, other]) => other === machine);
       if (effect !== "created") return [];
       alive.set(instance, machine);
+      if (others.length < most) return [];
       return others.map(([other]) => `${machine} has ${instance} and ${other} at one time`);
     });
 }

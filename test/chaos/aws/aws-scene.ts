@@ -7,7 +7,7 @@ import { announcementIn } from "../announcement.js";
 import { type Boundary, boundaryText } from "../boundary.js";
 import { type ChaosFault, isSpoiling } from "../chaos-fault.js";
 import { type Course, lawProblems, type Typed } from "../laws.js";
-import { startUp } from "../operation.js";
+import { type Operation, startUp } from "../operation.js";
 import type { Place } from "../place.js";
 import type { Picker } from "../random.js";
 import {
@@ -19,12 +19,13 @@ import {
   type Words,
 } from "../scene.js";
 import { stuckWith, type PlaceVerdict } from "../verdict.js";
-import { type AccountTables, type AccountCall, livingIn, marksOf } from "./account.js";
+import { type AccountTables, type AccountCall, marksOf } from "./account.js";
 import { linesOf } from "./account-text.js";
-import { awsBoundaries, spoilingEffect, startHeldAt } from "./aws-boundary.js";
+import { awsBoundaries, breakingEffect, spoilingEffect, startHeldAt } from "./aws-boundary.js";
 import { judgeAccount, judgeAccountWanted } from "./aws-judge.js";
+import { instancesOf, isMember, judgeHosts } from "./hosts-judge.js";
 import { crowdedMachines, enrolled, ledgerRowsOf, type MarkRoster } from "./aws-laws.js";
-import type { Simulator } from "./simulator.js";
+import type { Simulator, SimulatorSnapshot } from "./simulator.js";
 
 const hostKind = "AwsInstance";
 
@@ -37,7 +38,7 @@ const settledMs = 2 * 3_600_000;
 /** A sandbox, the account as it was then, and what was called until then. */
 export interface Saved {
   readonly sandbox: Sandbox;
-  readonly snapshot: object;
+  readonly snapshot: SimulatorSnapshot;
   readonly calls: readonly AccountCall[];
 }
 
@@ -45,6 +46,8 @@ export interface Saved {
 export interface Ground {
   readonly simulator: Simulator;
   readonly stack: string;
+  /** How many hosts a machine may have at a time: one, or two where hosts take the place of others. */
+  readonly hostsOfMachine: 1 | 2;
   /** The account before anything was made in it. */
   readonly surroundings: AccountTables;
 }
@@ -54,7 +57,7 @@ export class AwsScene implements Scene {
   private calls: readonly AccountCall[];
   private account: AccountTables;
   private roster: MarkRoster = new Map();
-  private left: object | undefined;
+  private left: SimulatorSnapshot | undefined;
 
   private constructor(
     readonly sandbox: Sandbox,
@@ -121,6 +124,18 @@ export class AwsScene implements Scene {
     return { code, said: command.said, changes: changes.length, from };
   }
 
+  /** Sets what makes the operation itself fail, if anything does, until faults are cleared. */
+  async prepare(operation: Operation): Promise<void> {
+    if (operation.breaks !== undefined) {
+      await this.ground.simulator.order(breakingEffect(operation));
+    }
+  }
+
+  /** Nothing more is to go wrong. */
+  clearFaults(): Promise<void> {
+    return this.ground.simulator.clearFaults();
+  }
+
   /** The boundaries of what was called since a number of the ledger. */
   boundaries(from: number): Boundary[] {
     return awsBoundaries(this.calls.filter(({ seq }) => seq > from));
@@ -129,6 +144,7 @@ export class AwsScene implements Scene {
   async inject({ operation, boundary, fault }: Aim, words: Words): Promise<Injected> {
     const from = this.seen.seq;
     const { simulator } = this.ground;
+    await this.prepare(operation);
     if (isSpoiling(fault)) {
       const command = await this.spoil(boundary, fault, words);
       const code = await exitCodeOf(command, deadlineMs);
@@ -178,12 +194,13 @@ export class AwsScene implements Scene {
 
   /** Finds out which boundaries a command passes, goes back, and kills it at one of them. */
   async killSomewhere(words: Words, pick: Picker): Promise<Boundary | undefined> {
+    this.left ??= await this.ground.simulator.snapshot();
     const trial = await this.copy();
     const from = trial.seen.seq;
     await trial.run(words);
     const boundary = pick(trial.boundaries(from));
     await trial.close();
-    await this.ground.simulator.restore(this.left ?? {});
+    await this.ground.simulator.restore(this.left);
     this.seen = { ...this.seen, seq: await this.ground.simulator.ledgerEnd() };
     if (boundary === undefined) return undefined;
     const { command } = await startHeldAt(this.ground.simulator, boundary, () =>
@@ -209,8 +226,11 @@ export class AwsScene implements Scene {
     const judgement = judgeAccount({ surroundings, account, deployment, cluster });
     const verdict = { ...judgement, unwanted: [], stuck: [], laws: [] };
     switch (place.kind) {
-      case "manifests":
-        return { ...verdict, unwanted: judgeAccountWanted(account, cluster, place.objects) };
+      case "manifests": {
+        const unwanted = judgeAccountWanted(account, cluster, place.objects);
+        const hosts = judgeHosts(account, cluster, await this.ground.simulator.hosts.now());
+        return { ...verdict, unwanted: [...unwanted, ...hosts] };
+      }
       case "nothing":
         return { ...verdict, unwanted: judgeAccountWanted(account, cluster, undefined) };
       case "found": {
@@ -233,26 +253,33 @@ export class AwsScene implements Scene {
   }
 
   get course(): Course {
-    const members = [...this.roster].filter(([id]) => id.startsWith("i-")).map(([id]) => id);
+    const members = [...this.roster]
+      .filter(([id, { name }]) => id.startsWith("i-") && isMember(name))
+      .map(([id]) => id);
     const ledger = ledgerRowsOf(this.calls, this.roster);
     const { cluster, typed } = this;
     return { cluster, hostKind, ledger, members: new Set(members), sets: [], typed };
   }
 
   get hasLostQuorum(): boolean {
-    return this.members(this.before).length > 0 && this.members(this.account).length === 0;
+    const before = new Set(this.members(this.before));
+    const left = this.members(this.account).filter((id) => before.has(id)).length;
+    return left < Math.floor(before.size / 2) + 1 && before.size > 0;
   }
 
-  /** The cluster's instances; all of them are members of its control plane. */
-  private members(account: AccountTables) {
-    return livingIn(account).filter(
-      ({ table, row }) => table === "instances" && marksOf(row).cluster === this.cluster,
-    );
+  /** Ids of the instances of the cluster's control plane. */
+  private members(account: AccountTables): string[] {
+    return instancesOf(account, this.cluster)
+      .filter((row) => isMember(marksOf(row).name))
+      .map(({ id }) => id);
   }
 
   lawProblems(): string[] {
     const { course, cluster } = this;
-    return [...lawProblems(course), ...crowdedMachines(course.ledger, cluster)];
+    return [
+      ...lawProblems(course),
+      ...crowdedMachines(course.ledger, cluster, this.ground.hostsOfMachine),
+    ];
   }
 
   private async note({ words, leads }: Words, from: number, said: string): Promise<void> {

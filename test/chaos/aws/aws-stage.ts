@@ -18,7 +18,7 @@ import { AwsScene, type Ground, type Saved } from "./aws-scene.js";
 import { Simulator } from "./simulator.js";
 import { plantStrangers } from "./strangers.js";
 
-/** The operations that need nobody to join a cluster. */
+/** All operations on AWS. */
 export const awsOperationNames: readonly OperationName[] = [
   "create",
   "update",
@@ -31,9 +31,26 @@ export const awsOperationNames: readonly OperationName[] = [
   "upgrade",
   "adopt",
   "adoptChanged",
+  "roll",
+  "members",
+  "failing",
+  "stillborn",
+];
+
+/** Those that are played where hosts are replaced, too. */
+export const awsRolloutNames: readonly OperationName[] = [
+  "create",
+  "roll",
+  "members",
+  "failing",
+  "stillborn",
+  "rollback",
+  "rollbackTo",
+  "destroy",
 ];
 
 export const awsScenario = join(repository, "test", "chaos", "aws", "scenario");
+export const awsRolloutScenario = join(repository, "test", "chaos", "aws", "rollouts");
 
 /** Plays points on simulated accounts, as many at a time as somebody asks for. */
 export class AwsStage implements PointStage {
@@ -83,7 +100,9 @@ class Playground {
     await sandbox.capstan(0, "local", "fault", "--clear");
     const surroundings = await simulator.account();
     const nothing: Saved = { sandbox, snapshot: await simulator.snapshot(), calls: [] };
-    const ground = { simulator, stack, surroundings };
+    const hasSets = targets.first.some(({ kind }) => kind === "MachineDeployment");
+    const hostsOfMachine = hasSets ? 2 : 1;
+    const ground = { simulator, stack, surroundings, hostsOfMachine } as const;
     return new Playground(ground, targets, new Map([["nothing", nothing]]));
   }
 
@@ -140,7 +159,9 @@ export async function recordAws(stage: AwsStage, operation: Operation): Promise<
   const scene = await stage.sceneOf(operation);
   try {
     const { undisturbed } = operation;
+    await scene.prepare(operation);
     const { code, said, from } = await scene.run(wordsOfOperation(operation, stage.stack));
+    await scene.clearFaults();
     const boundaries = scene.boundaries(from);
     const verdict = await scene.judge(undisturbed.reaches);
     const wrongCode =

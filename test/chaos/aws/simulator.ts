@@ -2,6 +2,9 @@ import assert from "node:assert/strict";
 import { commandLine } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { freePorts } from "../../support/free-ports.js";
+import { AccountHosts } from "../../providers/aws/hosts/account-hosts.js";
+import { RunningHosts } from "../../providers/aws/hosts/running-hosts.js";
+import type { HostClusterState } from "../../providers/aws/hosts/host-cluster.js";
 import { Servers } from "../../support/servers.js";
 import type { AccountTables, AccountCall } from "./account.js";
 
@@ -9,6 +12,12 @@ import type { AccountTables, AccountCall } from "./account.js";
 export interface HeldCall {
   readonly seq: number;
   readonly when: string;
+}
+
+/** All that there was at one moment: the account, and what ran on its instances. */
+export interface SimulatorSnapshot {
+  readonly account: object;
+  readonly hosts: HostClusterState;
 }
 
 const region = "eu-north-1";
@@ -21,6 +30,8 @@ export class Simulator {
   private constructor(
     private readonly servers: Servers,
     private readonly endpoint: string,
+    /** What runs on its instances. */
+    readonly hosts: RunningHosts,
   ) {}
 
   static async start(): Promise<Simulator> {
@@ -36,24 +47,28 @@ export class Simulator {
       region,
       ...options,
     ]);
-    await until("the simulator listens", () => {
+    const listens = () => {
       servers.pidOf("sim");
       return fetch(`${endpoint}/_sim/health`).then(
         ({ ok }) => ok,
         () => false,
       );
-    });
-    return new Simulator(servers, endpoint);
+    };
+    // Several may start at a time, each beside commands that run.
+    await until("the simulator listens", listens, 120_000);
+    return new Simulator(servers, endpoint, await RunningHosts.start(new AccountHosts(endpoint)));
   }
 
-  close(): Promise<void> {
-    return this.servers.endAll();
+  async close(): Promise<void> {
+    await this.hosts.stop();
+    await this.servers.endAll();
   }
 
   /** The same for commands of ours, whose long waits go as fast as its time does. */
   get hurriedEnv(): Readonly<Record<string, string>> {
     const timers = new URL("./hurried-timers.js", import.meta.url).href;
-    return { ...this.env, NODE_OPTIONS: `--import=${timers}` };
+    const { NODE_OPTIONS: relay = "", ...hosts } = this.hosts.env;
+    return { ...this.env, ...hosts, NODE_OPTIONS: `--import=${timers} ${relay}` };
   }
 
   /** What leads the tools of AWS to it. */
@@ -106,12 +121,14 @@ export class Simulator {
     await this.asked("advance", "POST", { ms });
   }
 
-  snapshot(): Promise<object> {
-    return this.asked("snapshot");
+  async snapshot(): Promise<SimulatorSnapshot> {
+    const hosts = await this.hosts.now();
+    return { account: await this.asked("snapshot"), hosts };
   }
 
-  async restore(snapshot: object): Promise<void> {
-    await this.asked("snapshot", "POST", snapshot);
+  async restore({ account, hosts }: SimulatorSnapshot): Promise<void> {
+    await this.asked("snapshot", "POST", account);
+    this.hosts.restore(hosts);
   }
 
   private async asked<T>(route: string, method = "GET", body?: object): Promise<T> {

@@ -1,4 +1,4 @@
-import { type ManifestObject, providerValue } from "../targets.js";
+import { machineSpecOf, type ManifestObject, providerValue } from "../targets.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -9,7 +9,7 @@ interface Rule {
 }
 
 /**
- * What manifests of a cluster with one zone or more, one NAT gateway and machines of the control plane ask for, as `linesOf` tells it.
+ * What manifests of a cluster with one zone or more, one NAT gateway or none, members of the control plane and MachineDeployments ask for, as `linesOf` tells it.
  * It is read from docs/aws.md and imports nothing of the product. Pure.
  */
 export function wantedLines(objects: readonly ManifestObject[]): string[] {
@@ -17,28 +17,32 @@ export function wantedLines(objects: readonly ManifestObject[]): string[] {
   if (cluster === undefined) return [];
   const spec = providerValue(cluster.spec);
   const tags = (spec["tags"] ?? {}) as Record<string, string>;
-  const machines = objects.filter(({ kind }) => kind === "Machine");
   const shared = [...networkLines(spec), ...apiLines(spec)].map((line) => line + tagged(tags));
   return [
     ...shared,
     ...ruleLines(spec),
-    ...machines.flatMap((one) => machineLines(one, spec, tags)),
+    ...objects.flatMap((one) => hostLines(one, spec, tags)),
   ].sort();
 }
 
 function networkLines(spec: Fields): string[] {
   const zones = spec["zones"] as readonly string[];
   const [first = ""] = zones;
+  const hasNat = hasGateway(spec);
+  const outBy = hasNat ? `0.0.0.0/0 by nat-${first} ` : "";
+  const gateway = [
+    `addresses nat-${first}: mapped true`,
+    `natGateways nat-${first}: in public-${first} with nat-${first}, available`,
+  ];
   const privates = zones.flatMap((zone) => [
     `subnets private-${zone}: vpc ${zone}, public false`,
     `subnets public-${zone}: vpc ${zone}, public true`,
-    `routeTables private-${zone}: vpc, to 0.0.0.0/0 by nat-${first} local, of private-${zone}`,
+    `routeTables private-${zone}: vpc, to ${outBy}local, of private-${zone}`,
   ]);
   return [
     "vpcs vpc: 10.0.0.0/16, dns true true",
     "internetGateways internet: attached to vpc",
-    `addresses nat-${first}: mapped true`,
-    `natGateways nat-${first}: in public-${first} with nat-${first}, available`,
+    ...(hasNat ? gateway : []),
     `routeTables public: vpc, to 0.0.0.0/0 by internet local, of ${publics(zones)}`,
     ...privates,
     "groups controlplane: vpc, Kubernetes control plane",
@@ -46,6 +50,10 @@ function networkLines(spec: Fields): string[] {
     "groups lb: vpc, Load balancers of Kubernetes Services",
     "groups apiserver-lb: vpc, Load balancer of the Kubernetes API",
   ];
+}
+
+function hasGateway({ natGateways }: Fields): boolean {
+  return natGateways !== "none";
 }
 
 function publics(zones: readonly string[]): string {
@@ -70,7 +78,7 @@ function ruleLines(spec: Fields): string[] {
   };
   // Private hosts reach a load balancer with public addresses from the address of their gateway.
   const [zone = ""] = spec["zones"] as readonly string[];
-  const insiders = [...hostGroups, `the address of nat-${zone}`];
+  const insiders = [...hostGroups, ...(hasGateway(spec) ? [`the address of nat-${zone}`] : [])];
   const between = (spec["ingressRules"] as readonly Rule[]).flatMap((rule) =>
     hostGroups.flatMap((into) => hostGroups.map((from) => ({ ...rule, into, from }))),
   );
@@ -104,19 +112,39 @@ interface Volume {
   readonly encrypted?: boolean;
 }
 
-function machineLines(
-  { metadata: { name }, spec }: ManifestObject,
+/** Of a Machine, or of all that a MachineDeployment has: they bear its name here. */
+function hostLines(
+  object: ManifestObject,
   cluster: Fields,
   clusterTags: Record<string, string>,
 ): string[] {
-  const { instanceType, dataVolumes, metadata, tags } = providerValue(spec);
+  const spec = machineSpecOf(object);
+  if (spec === undefined) return [];
+  const { replicas = 1 } = object.spec as { readonly replicas?: number };
+  const lines = machineLines(object.metadata.name, spec, { cluster, clusterTags });
+  return Array.from({ length: replicas }, () => lines).flat();
+}
+
+interface AroundMachine {
+  readonly cluster: Fields;
+  readonly clusterTags: Record<string, string>;
+}
+
+function machineLines(
+  name: string,
+  spec: Fields,
+  { cluster, clusterTags }: AroundMachine,
+): string[] {
+  const { instanceType, dataVolumes = [], metadata, tags, publicIp } = providerValue(spec);
+  const isMember = "controlPlane" in ((spec["versions"] ?? {}) as Fields);
+  const side = publicIp === true ? "public" : "private";
   const [zone = ""] = cluster["zones"] as readonly string[];
   const { hopLimit = 1 } = (metadata ?? {}) as { readonly hopLimit?: number };
   const worn = tagged({ ...clusterTags, ...(tags as Record<string, string> | undefined) });
   const volumes = dataVolumes as readonly Volume[];
   return [
-    `instances ${name}: ${String(instanceType)} in private-${zone} ${zone}, running, tokens required, hops ${hopLimit}${worn}`,
-    `target ${name}:6443 in api, healthy`,
+    `instances ${name}: ${String(instanceType)} in ${side}-${zone} ${zone}, running, tokens required, hops ${hopLimit}${worn}`,
+    ...(isMember ? [`target ${name}:6443 in api, healthy`] : []),
     ...volumes.map(({ name: volume, device, gib, encrypted = true }) => {
       return `volumes ${name}-${volume}: ${gib} GiB gp3, encrypted ${encrypted}, attached to ${name} as ${device}${worn}`;
     }),

@@ -1,36 +1,34 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { Moto } from "../../provider/ec2/moto.js";
 import { Sandbox } from "../../scenario/sandbox.js";
 import { elbOf, secretsOf } from "./aws-moto.js";
-import { StandInApi } from "./stand-in-api.js";
+import { MotoHosts } from "./hosts/moto-hosts.js";
+import { RunningHosts } from "./hosts/running-hosts.js";
 
 const stack = "default.aws-demo";
 
-// Its workers join at an API server, and moto's hosts run none: another one stands for it.
+// Its workers join at an API server, and moto's hosts run nothing: what would run there is stood for.
 describe("the example of AWS under the real engine, as moto has it", function () {
   this.timeout(400_000);
   let moto: Moto;
   let elb: ElasticLoadBalancingV2;
   let secrets: SecretsManager;
   let sandbox: Sandbox;
-  let api: StandInApi;
-  let folder: string;
+  let hosts: RunningHosts;
 
   before(async () => {
-    folder = mkdtempSync(join(tmpdir(), "capstan-moto-api-"));
-    api = await StandInApi.start(folder);
     moto = await Moto.start();
+    secrets = secretsOf(moto);
+    hosts = await RunningHosts.start(new MotoHosts(moto.ec2, secrets));
     elb = elbOf(moto);
     const { images } = await moto.account();
     for (const role of ["control-plane", "worker"]) {
       await moto.makeInstanceProfile(`capstan-${role}`);
     }
-    secrets = secretsOf(moto);
     sandbox = await Sandbox.make({ example: "aws" }, { env: moto.env });
     // moto has none of Canonical's images.
     for (const [name, type, indent] of [
@@ -40,16 +38,15 @@ describe("the example of AWS under the real engine, as moto has it", function ()
       const image = `\n${" ".repeat(indent)}image: { id: ${images[0]} }`;
       edit(`instanceType: ${type}`, `instanceType: ${type}${image}`, name);
     }
-    const endpoint = `      apiServer: { endpoint: { host: 127.0.0.1, port: ${api.port} } }`;
+    const endpoint = `      apiServer: { endpoint: { host: 127.0.0.1, port: ${hosts.port} } }`;
     edit("      tags:", `${endpoint}\n      tags:`, "cluster");
   });
   after(async () => {
     await sandbox.close();
     elb.destroy();
     secrets.destroy();
+    await hosts.stop();
     await moto.stop();
-    await api.stop();
-    rmSync(folder, { recursive: true });
   });
 
   const edit = (from: string, to: string, name = "control-plane") => {
@@ -107,7 +104,7 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     const planned = await sandbox.plan(2);
     const [, count] = /Plan: (\d+) to create/.exec(planned.stdout) ?? [];
     assert.deepEqual(await marked(), [], "a plan makes nothing");
-    await sandbox.up(0, "--certificates", api.certificates);
+    await sandbox.up();
     const { LoadBalancers = [] } = await elb.describeLoadBalancers({});
     const { targets } = await healthOf();
     // The load balancer, its group, its listener and the member's place in it are no resources of EC2.

@@ -33,12 +33,6 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     account = await WatchedAccount.start();
     found = account.rows();
     sandbox = await Sandbox.make({ example: "aws" }, { env: account.env });
-    const { port } = account.api;
-    edit(
-      "cluster.yaml",
-      "      tags:",
-      `      apiServer: { endpoint: { host: 127.0.0.1, port: ${port} } }\n      tags:`,
-    );
   });
   after(async () => {
     await sandbox.close();
@@ -57,7 +51,7 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     const { steps } = await sandbox.planDocument(2);
     const before = account.lastCall;
     assert.deepEqual(account.madeAfter(0), {}, "a plan makes nothing");
-    await sandbox.up(0, "--certificates", account.api.certificates);
+    await sandbox.up();
     assert.deepEqual(account.madeAfter(before), plannedCounts(steps, "create"));
     assert.deepEqual(account.removedAfter(before), {});
     await tellsNoSecret();

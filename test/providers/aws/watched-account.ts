@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { EC2 } from "@aws-sdk/client-ec2";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { type AwsKind, awsKinds } from "../../../providers/aws/kinds/kinds.js";
@@ -8,7 +5,9 @@ import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
 import { SimServer } from "../../../providers/sim/aws/server.js";
 import { SimulatedAws } from "../../../providers/sim/aws/simulated-aws.js";
 import { systemClock } from "../../../src/provider/clock.js";
-import { StandInApi } from "./stand-in-api.js";
+import { type AccountTables, livingIn, marksOf } from "../../chaos/aws/account.js";
+import { AccountHosts } from "./hosts/account-hosts.js";
+import { RunningHosts } from "./hosts/running-hosts.js";
 
 const region = "eu-north-1";
 
@@ -30,19 +29,30 @@ const removing: Readonly<Record<AwsKind, string>> = {
   AwsVolume: "ec2:DeleteVolume",
 };
 
+/** A call of the ledger. */
+export type LedgerCall = ReturnType<SimulatedAws["ledger"]["after"]>[number];
+
+/** An instance that lives and bears our marks. */
+export interface AccountInstance {
+  readonly id: string;
+  /** The name of its host. */
+  readonly host: string;
+  readonly zone: string;
+  readonly type: string;
+}
+
 /** How many of each kind; kinds of which there are none are left out. */
 export type KindCounts = Readonly<Record<string, number>>;
 
-/** A simulated AWS that listens in this process, an API server that stands for those of its clusters, and a person's clients. */
+/** A simulated AWS that listens in this process, what runs on its instances, and a person's clients. */
 export class WatchedAccount {
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
 
   private constructor(
     readonly server: SimServer,
-    /** What its hosts join at. */
-    readonly api: StandInApi,
-    private readonly folder: string,
+    /** What runs on its instances. */
+    readonly hosts: RunningHosts,
   ) {
     const credentials = { accessKeyId: "person", secretAccessKey: "person" };
     const settings = { region, endpoint: server.endpoint, credentials };
@@ -51,19 +61,17 @@ export class WatchedAccount {
   }
 
   static async start(): Promise<WatchedAccount> {
-    const folder = mkdtempSync(join(tmpdir(), "capstan-sim-account-"));
     const settings = { describeLagMs: 5_000 };
     const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
     const server = await SimServer.start(aws, { region });
-    return new WatchedAccount(server, await StandInApi.start(folder), folder);
+    return new WatchedAccount(server, await RunningHosts.start(new AccountHosts(server.endpoint)));
   }
 
   async stop(): Promise<void> {
     this.ec2.destroy();
     this.elb.destroy();
-    await this.api.stop();
+    await this.hosts.stop();
     await this.server.stop();
-    rmSync(this.folder, { recursive: true, force: true });
   }
 
   /** What commands need in their environment. */
@@ -73,6 +81,7 @@ export class WatchedAccount {
       AWS_REGION: region,
       AWS_ACCESS_KEY_ID: "capstan",
       AWS_SECRET_ACCESS_KEY: "capstan",
+      ...this.hosts.env,
     };
   }
 
@@ -96,11 +105,37 @@ export class WatchedAccount {
     return [...new Set(changes.filter((one) => one.startsWith("~")).map((one) => one.slice(2)))];
   }
 
+  /** Instances that live, by id. */
+  instances(): AccountInstance[] {
+    return livingIn(this.tables())
+      .filter(({ table, row }) => table === "instances" && marksOf(row).cluster !== "")
+      .map(({ row }) => ({
+        id: row.id,
+        host: marksOf(row).name,
+        zone: String(row["zone"]),
+        type: String(row["instanceType"]),
+      }))
+      .sort((one, other) => (one.id < other.id ? -1 : 1));
+  }
+
+  /** All that there is now. */
+  tables(): AccountTables {
+    const { aws } = this.server;
+    aws.settle();
+    const { store } = aws.accounts.region(aws.settings.account, region);
+    return store.snapshot() as unknown as AccountTables;
+  }
+
+  /** Calls of capstan after one that have changed something. */
+  changesAfter(seq: number): readonly LedgerCall[] {
+    return this.changingAfter(seq);
+  }
+
   /** How many rows there are of each kind; not of what keeps time and tokens alone. */
   rows(): KindCounts {
-    const { accounts, settings } = this.server.aws;
-    const tables = accounts.region(settings.account, region).store.snapshot();
-    const counts = Object.entries(tables).map(([table, all]) => [table, all.length] as const);
+    const counts = Object.entries(this.tables()).map(
+      ([table, all]) => [table, all.length] as const,
+    );
     const told = counts.filter(([table, count]) => count > 0 && !/^(tokens|timers)$/.test(table));
     return Object.fromEntries(told);
   }

@@ -1,0 +1,52 @@
+import { keyOf, type NodeKey } from "../../graph/graph.js";
+import type { Observation } from "../../plan/observation.js";
+import type { Observed } from "../../provider/port.js";
+import type { PriorState } from "../../records/prior-state.js";
+import type { Target } from "../../records/target.js";
+import { membersAmong } from "./member-hosts.js";
+
+interface KnownCluster {
+  readonly target: Target;
+  readonly records: PriorState;
+  readonly hostKind: string;
+}
+
+/**
+ * The hosts of a target that run, and of which only their cluster can tell whether they have joined it: those of the last revision had,
+ * and one without another member beside it begins the cluster. Pure.
+ */
+export function hostsToProve(
+  { target, records, hostKind }: KnownCluster,
+  { observedResources, unrecorded }: Observation,
+): ReadonlyMap<NodeKey, Observed> {
+  const before = new Set(records.revision?.target.machines.map(({ host }) => host));
+  const present = [...observedResources.values(), ...unrecorded].filter((one) => one !== "gone");
+  const hosts = present.filter(({ who }) => who.kind === hostKind);
+  const shown = new Map(hosts.map((one) => [keyOf(one.who), one]));
+  return new Map(
+    target.machines.flatMap(({ host }) => {
+      const observed = shown.get(host);
+      if (observed?.phase !== "ready" || before.has(host)) return [];
+      const known = { target, records, hostKind, observed: hosts };
+      return membersAmong(known, observed.who.name).hasOtherMember ? [[host, observed]] : [];
+    }),
+  );
+}
+
+/** The same look, in which these hosts are on their way: that a cloud runs them is not enough. Pure. */
+export function withPending(observation: Observation, waiting: ReadonlySet<NodeKey>): Observation {
+  if (waiting.size === 0) return observation;
+  const pending = ({ readySinceMs: _since, ...one }: Observed): Observed =>
+    waiting.has(keyOf(one.who)) ? { ...one, phase: "pending" } : one;
+  const { observedResources, unrecorded } = observation;
+  return {
+    ...observation,
+    observedResources: new Map(
+      [...observedResources].map(([key, one]) => [
+        key,
+        one === "gone" || !waiting.has(key) ? one : { ...one, ...pending(one) },
+      ]),
+    ),
+    unrecorded: unrecorded.map((one) => (waiting.has(keyOf(one.who)) ? pending(one) : one)),
+  };
+}
