@@ -70,6 +70,7 @@ export function buildController(
         omitUndefined({
           stack,
           command: "capstan watch",
+          owner: source.owner,
           clock,
           pulumi,
           workspace,

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { ensurePulumi } from "#toolchain";
+import { expectDefined } from "../../src/api/error.js";
 import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
 import { noteEngine, noteRunning } from "../../src/engine/locks/engine-roster.js";
 import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
@@ -97,6 +98,28 @@ describe("the locks on a stack", function () {
     await assert.rejects(asks({ ...later, lease: "made again" }), failsWith("LOCKED"));
     // What that machine last asked for may still happen.
     assert.equal(await asks(later), true);
+    assert.deepEqual(readdirSync(locksFolder()), []);
+  });
+
+  it("of somebody else's stack stay, however dead their holders are", async () => {
+    const { binDir, bin } = await ensurePulumi();
+    const workspace = new Workspace({
+      stateDir: sandbox.state,
+      pulumiBinDir: binDir,
+      env: process.env,
+    });
+    const asks = (owner: string) => {
+      const about = { stack: demoStack, command: "test", clock: systemClock, owner };
+      const tools = { pulumi: bin, workspace, providers: onlyLocal };
+      return withLockedStack({ ...about, ...tools }, () => Promise.resolve());
+    };
+    const dead = spawn("true");
+    noteRunning(sandbox.state, expectDefined(dead.pid, "pid"));
+    await once(dead, "exit");
+    writePulumiLock({ pid: dead.pid ?? 0, host: hostname(), since: new Date() });
+    await assert.rejects(asks("another-server"), failsWith("NOT_OWNER"));
+    assert.equal(readdirSync(locksFolder()).length, 1);
+    await asks("files");
     assert.deepEqual(readdirSync(locksFolder()), []);
   });
 
