@@ -4,6 +4,7 @@ import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { Term } from "../kube/lease.js";
+import { clusterUidOf, ownerMarkOf } from "../records/cluster-uid.js";
 import { Semaphore } from "../provider/semaphore.js";
 import { Controller, type ControllerOptions } from "./controller.js";
 import { KeyedQueue, type QueueObserver } from "./queue.js";
@@ -11,15 +12,10 @@ import { KeyedQueue, type QueueObserver } from "./queue.js";
 /** What a controller is run with, wherever its clusters are described. */
 export interface ControllerSettings extends Pick<
   ControllerOptions,
-  | "clock"
-  | "by"
-  | "concurrency"
-  | "periodMs"
-  | "timeoutMs"
-  | "deadlineMs"
-  | "onListingFailure"
-  | "newClusterUid"
+  "clock" | "by" | "concurrency" | "periodMs" | "timeoutMs" | "deadlineMs" | "onListingFailure"
 > {
+  /** Random UUIDs. */
+  newUuid(): string;
   /** Where it is noted which clusters there were. */
   readonly stateDir: string;
   readonly interruption: Interruption;
@@ -46,10 +42,11 @@ export function buildController(
   settings: ControllerSettings,
   watched: Watched,
 ): { readonly controller: Controller; readonly queue: KeyedQueue } {
-  const { clock, stateDir, interruption, engines, notice, ...options } = settings;
+  const { clock, stateDir, interruption, engines, notice, newUuid, ...options } = settings;
   const { source, sink, providers, term, guard, queueObserver: observer } = watched;
   const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
   const { workspace, pulumi } = watched.opened;
+  const ownerMark = ownerMarkOf(source.owner, () => workspace.stateName("makes"));
   const semaphore = new Semaphore(engines);
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
@@ -87,6 +84,9 @@ export function buildController(
         }),
         work,
       ),
+    newClusterUid: () => clusterUidOf(newUuid(), ownerMark),
+    newDigestKey: newUuid,
+    ownerMark,
     noteCluster: ({ transaction, cluster, stack }, provider) =>
       noteCluster(stateDir, {
         clusterUid: transaction.clusterUid,

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { buildController } from "../../src/controller/build-controller.js";
 import type { KeyedQueue } from "../../src/controller/queue.js";
@@ -50,7 +51,7 @@ describe("buildController", () => {
         timeoutMs: hourMs,
         deadlineMs: hourMs,
         onListingFailure: () => {},
-        newClusterUid: () => "uid",
+        newUuid: randomUUID,
       },
       {
         source: pausedSource(() => {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { ensurePulumi } from "#toolchain";
-import { expectDefined } from "../../src/api/error.js";
 import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
 import { noteEngine, noteRunning } from "../../src/engine/locks/engine-roster.js";
 import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
@@ -113,10 +112,7 @@ describe("the locks on a stack", function () {
       const tools = { pulumi: bin, workspace, providers: onlyLocal };
       return withLockedStack({ ...about, ...tools }, () => Promise.resolve());
     };
-    const dead = spawn("true");
-    noteRunning(sandbox.state, expectDefined(dead.pid, "pid"));
-    await once(dead, "exit");
-    writePulumiLock({ pid: dead.pid ?? 0, host: hostname(), since: new Date() });
+    await deadEngine((pid) => noteRunning(sandbox.state, pid));
     await assert.rejects(asks("another-server"), failsWith("NOT_OWNER"));
     assert.equal(readdirSync(locksFolder()).length, 1);
     await asks("files");

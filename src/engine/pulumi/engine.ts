@@ -168,6 +168,11 @@ export class Engine {
     this.hasBegun = true;
   }
 
+  /** See Workspace.stateName. */
+  stateName(how: "reads" | "makes"): string {
+    return this.options.workspace.stateName(how);
+  }
+
   /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
   assertAlive(): void {
     // Its end may not have been heard of yet, by a process that was frozen above all.
