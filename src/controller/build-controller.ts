@@ -15,7 +15,7 @@ export interface ControllerSettings extends Pick<
   "clock" | "by" | "concurrency" | "periodMs" | "timeoutMs" | "deadlineMs" | "onListingFailure"
 > {
   /** Random UUIDs. */
-  newUuid(): string;
+  readonly newUuid: () => string;
   /** Where it is noted which clusters there were. */
   readonly stateDir: string;
   readonly interruption: Interruption;

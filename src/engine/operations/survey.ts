@@ -57,7 +57,7 @@ interface SurveyInput {
   /** Mints a cluster UID, with the mark of its owner; called once, for a cluster without state. */
   newClusterUid(): string;
   /** Of whoever works here; undefined where it cannot be told. Called where the cloud holds what the state does not know. */
-  ownerMark(): OwnerMark | undefined;
+  readonly ownerMark: () => OwnerMark | undefined;
   /** Random text; called once, used for a cluster without state. */
   newDigestKey(): string;
   readonly owner: string;
