@@ -5,6 +5,7 @@ import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { Term } from "../kube/lease.js";
 import { clusterUidOf, ownerMarkOf } from "../records/cluster-uid.js";
+import { turnOf } from "../provider/fair-line.js";
 import { Semaphore } from "../provider/semaphore.js";
 import { Controller, type ControllerOptions } from "./controller.js";
 import { KeyedQueue, type QueueObserver } from "./queue.js";
@@ -80,7 +81,7 @@ export function buildController(
             semaphore.take(() => {
               term?.assertLeader();
               return duringPass(run);
-            }),
+            }, turnOf(stack)),
         }),
         work,
       ),

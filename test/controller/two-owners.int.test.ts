@@ -9,7 +9,7 @@ import { ApiServer } from "../support/api-server.js";
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
 describe("two who own clusters of one name", function () {
-  this.timeout(240_000);
+  this.timeout(480_000);
   const close: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
     for (const one of close.splice(0).reverse()) await one();
@@ -39,7 +39,7 @@ describe("two who own clusters of one name", function () {
     const second = await beside(first, "cloud");
     const before = first.ledgerEnd();
     const notOwner =
-      /cannot create default\/demo: the cloud holds 3 resources of a cluster of that name, and this state knows none of them, made by another owner \(mark (\w{12}); here .* (?!\1)\w{12}\)/;
+      /cannot create default\/demo: the cloud holds \d resources of a cluster of that name, and this state knows none of them, made by another owner \(mark (\w{12}); here .* (?!\1)\w{12}\)/;
     assert.match((await second.plan(5)).stderr, notOwner);
     assert.match((await second.up(5)).stderr, notOwner);
     assert.deepEqual(first.mutations(before), []);
@@ -59,15 +59,15 @@ describe("two who own clusters of one name", function () {
     close.push(() => rig.stop());
     const server = await ApiServer.start({ controllers: true });
     close.push(() => server.stop());
-    await rig.watchLeading();
+    rig.watch();
     await rig.applyManifests();
-    await rig.untilRunning("demo", 2, 120_000);
+    await rig.untilRunning("demo", 2, 150_000);
     const { metadata } = await rig.get("cluster", "demo");
     const before = rig.sandbox.ledgerEnd();
     const env = { KUBECONFIG: server.kubeconfig };
     for (const [shares, message] of [
       ["state", /cannot change default\/demo: it belongs to the API server \S+, and this is the/],
-      ["cloud", /the cloud holds 3 resources of .* made by another owner \(mark \w{12}; /],
+      ["cloud", /the cloud holds \d resources of .* made by another owner \(mark \w{12}; /],
     ] as const) {
       const second = await beside(rig.sandbox, shares, env);
       if (shares === "state") await second.capstan(0, "install");
@@ -87,7 +87,7 @@ describe("two who own clusters of one name", function () {
           const said = typeof errorMessage === "string" ? errorMessage : "";
           return phase === "Failed" && errorReason === "InvalidConfiguration" && message.test(said);
         },
-        60_000,
+        120_000,
       );
       await watch.killTree();
     }
