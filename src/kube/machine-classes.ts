@@ -74,6 +74,15 @@ export function usedClasses({ cluster, members, classes }: LiveCluster): UsedCla
   });
 }
 
+/** The classes that any of the objects names. Pure. */
+export function classesNamedBy(
+  objects: readonly LiveObject[],
+  classes: readonly LiveObject[],
+): LiveObject[] {
+  const names = new Set(objects.map(classNamedBy));
+  return classes.filter(({ metadata }) => names.has(metadata.name));
+}
+
 function classNamedBy({ kind, spec }: LiveObject): string | undefined {
   const isSet = kind === "MachineSet" || kind === "MachineDeployment";
   const path = ["providerSpec", "valueFrom", "machineClass", "name"];
