@@ -7,7 +7,7 @@ import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 
 describe("a cluster beside others whose hosts never go", function () {
-  this.timeout(400_000);
+  this.timeout(900_000);
   let sandbox: Sandbox;
   let watcher: Command;
 
@@ -38,7 +38,7 @@ describe("a cluster beside others whose hosts never go", function () {
         assert.equal(watcher.hasEnded, false, watcher.said);
         return ended(name) > before;
       },
-      150_000,
+      300_000,
     );
     return performance.now() - begunMs;
   };
@@ -49,7 +49,7 @@ describe("a cluster beside others whose hosts never go", function () {
     const files = names.flatMap((name) => ["-f", folderOf(name)]);
     // As few engines as there can be: whoever held one would keep everybody out.
     watcher = sandbox.start("watch", "--period", "5", "--engines", "1", ...files);
-    await until("all run", () => names.every((name) => ended(name) === 1), 150_000);
+    await until("all run", () => names.every((name) => ended(name) === 1), 300_000);
     const alone = [await timeOf("well", 2)];
     for (const name of ["stuck-a", "stuck-b"]) {
       await sandbox.fault("terminate", "late", "--name", `${name}-worker`, "--ms", "600000");
@@ -62,14 +62,14 @@ describe("a cluster beside others whose hosts never go", function () {
         const asked = sandbox.ledger(end).filter(({ call }) => call === "terminate");
         return new Set(asked.map((row) => row.name?.slice(0, 7))).size === 2;
       },
-      150_000,
+      300_000,
     );
     const beside = await timeOf("well", 3);
     const going = sandbox.alive().filter(({ name }) => /^stuck-.-worker/.test(name));
     assert.equal(going.length, 2, "they were to be there all the time");
     // How fast the machine is by now, with nobody beside: it is shared with other tests.
     await sandbox.capstan(0, "local", "fault", "--clear");
-    await until("both are gone", () => ended("stuck-a") + ended("stuck-b") === 4, 150_000);
+    await until("both are gone", () => ended("stuck-a") + ended("stuck-b") === 4, 300_000);
     alone.push(await timeOf("well", 4));
     const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;
     const told = `beside two ${seconds(beside)}, alone ${alone.map(seconds).join(" and ")}`;
