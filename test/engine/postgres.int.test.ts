@@ -206,23 +206,6 @@ describe("two machines on one PostgreSQL", function () {
     );
   });
 
-  it("are told of Pulumi's own way to unlock what Pulumi alone can read", async () => {
-    const file = passphraseFile("shared");
-    const url = `${postgres.url}&target_session_attrs=any`;
-    const [one, other] = [await machine(file, url), await machine(file, url)];
-    try {
-      const hanging = await one.startHanging({ call: "create", mode: "hangAfter", name: "cp-0" });
-      const cancel = new RegExp(`run pulumi cancel --stack ${demoStack}: in this backend `);
-      assert.match((await other.up(5)).stderr, cancel);
-      const { stdout } = await other.capstan(0, "unlock", demoStack);
-      assert.match(stdout, /no command holds default\.demo\nPulumi's own locks .* not looked at/);
-      assert.match(stdout, cancel);
-      await hanging.killTree();
-    } finally {
-      await Promise.all([one.close(), other.close()]);
-    }
-  });
-
   it("need the same passphrase, and say so without the password", async () => {
     await here.up();
     const stranger = await machine(passphraseFile("another"), postgres.urlWithPassword);
