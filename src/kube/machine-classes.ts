@@ -65,7 +65,7 @@ interface UsedClass {
  * The classes that the cluster's objects name. What is being deleted needs none any more: its machines are
  * recorded with what their classes held. Pure.
  */
-export function usedClasses({ cluster, members, classes }: LiveCluster): UsedClass[] {
+function usedClasses({ cluster, members, classes }: LiveCluster): UsedClass[] {
   if (cluster === undefined || isDeleting(cluster)) return [];
   const objects = [cluster, ...members].filter((one) => !isDeleting(one));
   return classes.flatMap((machineClass) => {

@@ -121,7 +121,7 @@ function sharedObjects({ isShared, objects }: NotedWorkspace): BackendObjects | 
 }
 
 /** A note that somebody works on a stack, or did and has not said that all of it has ended. */
-export interface WorkNote {
+interface WorkNote {
   readonly key: string;
   /** Whoever works is seen to live, and leads if it has led: the note is theirs to remove. */
   readonly isLiving: boolean;
