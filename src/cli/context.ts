@@ -271,7 +271,12 @@ function noState({ stateDir, backendUrl, isShared }: Workspace): CapstanError {
 export async function withLockedEngine<T>(
   options: GlobalOptions,
   context: CommandContext,
-  about: { readonly stack: string; readonly command: string },
+  about: {
+    readonly stack: string;
+    readonly command: string;
+    /** Who may do that alone; absent where it is found out under the lock. */
+    readonly owner?: string;
+  },
   work: (engine: Engine, workspace: Workspace) => Promise<T>,
 ): Promise<T> {
   const { workspace, pulumi } = await openWorkspace(options, context);

@@ -11,6 +11,7 @@ import type { Engine } from "../engine/pulumi/engine.js";
 import { settleLastCalls } from "../engine/run/recover.js";
 import { callContext } from "../engine/run/handler-session.js";
 import { defaultDeadlineMs } from "../plan/deadline.js";
+import { clusterUidOf, ownerMarkOf } from "../records/cluster-uid.js";
 import { fileOwner } from "../records/hand-over.js";
 import { refuseBeyond } from "../plan/refusals/undo-class.js";
 import type { CommandContext } from "./context.js";
@@ -65,6 +66,8 @@ export async function surveyCluster(
   await settleLastCalls(engine, provider, calls);
   const state = await engine.readState(stackNameOf(desired.cluster));
   const objects = objectsOf(desired);
+  const place = verb === "plan" ? "reads" : "makes";
+  const ownerMark = () => ownerMarkOf(fileOwner, () => engine.stateName(place));
   const found = await survey(
     omitUndefined({
       desired,
@@ -75,7 +78,8 @@ export async function surveyCluster(
       context: calls,
       adopt: adopt === true,
       removal: { allow: allowRemoval },
-      newClusterUid: () => context.newClusterUid(),
+      newClusterUid: () => clusterUidOf(context.newClusterUid(), ownerMark()),
+      ownerMark,
       newDigestKey: () => context.newClusterUid(),
       owner: fileOwner,
       verb,

@@ -4,7 +4,9 @@ import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { Term } from "../kube/lease.js";
+import { clusterUidOf, ownerMarkOf } from "../records/cluster-uid.js";
 import type { InfrastructureProvider } from "../provider/port.js";
+import { turnOf } from "../provider/fair-line.js";
 import { Semaphore } from "../provider/semaphore.js";
 import { Controller, type ControllerOptions } from "./controller.js";
 import { fencedProvider } from "./fenced-provider.js";
@@ -13,15 +15,10 @@ import { KeyedQueue, type QueueObserver } from "./queue.js";
 /** What a controller is run with, wherever its clusters are described. */
 export interface ControllerSettings extends Pick<
   ControllerOptions,
-  | "clock"
-  | "by"
-  | "concurrency"
-  | "periodMs"
-  | "timeoutMs"
-  | "deadlineMs"
-  | "onListingFailure"
-  | "newClusterUid"
+  "clock" | "by" | "concurrency" | "periodMs" | "timeoutMs" | "deadlineMs" | "onListingFailure"
 > {
+  /** Random UUIDs. */
+  readonly newUuid: () => string;
   /** Where it is noted which clusters there were. */
   readonly stateDir: string;
   readonly interruption: Interruption;
@@ -56,11 +53,12 @@ interface BuiltController {
  * changes clouds while it lasts and not a moment longer: that is no choice of the caller's.
  */
 export function buildController(settings: ControllerSettings, watched: Watched): BuiltController {
-  const { clock, stateDir, interruption, engines, notice, ...options } = settings;
+  const { clock, stateDir, interruption, engines, notice, newUuid, ...options } = settings;
   const { source, sink, term, guard, queueObserver: observer } = watched;
   const providers = withinTerm(watched);
   const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
   const { workspace, pulumi } = watched.opened;
+  const ownerMark = ownerMarkOf(source.owner, () => workspace.stateName("makes"));
   const semaphore = new Semaphore(engines);
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
@@ -81,6 +79,7 @@ export function buildController(settings: ControllerSettings, watched: Watched):
         omitUndefined({
           stack,
           command: "capstan watch",
+          owner: source.owner,
           clock,
           pulumi,
           workspace,
@@ -93,10 +92,13 @@ export function buildController(settings: ControllerSettings, watched: Watched):
             semaphore.take(() => {
               term?.assertLeader();
               return duringPass(run);
-            }),
+            }, turnOf(stack)),
         }),
         work,
       ),
+    newClusterUid: () => clusterUidOf(newUuid(), ownerMark),
+    newDigestKey: newUuid,
+    ownerMark,
     noteCluster: ({ transaction, cluster, stack }, provider) =>
       noteCluster(stateDir, {
         clusterUid: transaction.clusterUid,

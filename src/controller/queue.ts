@@ -1,5 +1,6 @@
 import { assertNever } from "../api/error.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
+import { FairLine, turnOf } from "../provider/fair-line.js";
 import type { Clock } from "../provider/port.js";
 
 /** What came of working on a key. */
@@ -70,18 +71,21 @@ interface Taker {
 
 /**
  * Work by key: each key is there once, is worked on by one worker at a time, and comes again when it
- * was added meanwhile. First come, first served: a key that fails waits outside the line and joins at
- * its end. What failed is tried again by itself, later each time; adding it does not make that sooner,
+ * was added meanwhile. Namespaces take turns, and in each of them whoever came first is served first: a key that fails waits
+ * outside the line and joins at its end. What failed is tried again by itself, later each time; adding it does not make that sooner,
  * unless what is asked of it has changed.
  */
 export class KeyedQueue {
   private readonly ready = new Map<string, number>();
+  private readonly line = new FairLine<string>();
   private readonly waiting = new Map<string, Waiting>();
   private readonly working = new Map<string, Work>();
   /** Keys to come again as soon as their present work ends. */
   private readonly again = new Set<string>();
   private readonly failures = new Map<string, number>();
   private readonly takers: Taker[] = [];
+  /** Workers that are kept free for namespaces on whose clusters nobody works. */
+  private kept = 0;
   private alarm: { readonly dueMs: number; readonly cancel: AbortController } | undefined;
   private lastMoveAtMs: number;
   private readonly observer: QueueObserver;
@@ -115,6 +119,7 @@ export class KeyedQueue {
   /** Forgets a key that no longer means anything, unless it is worked on: that ends by itself. */
   remove(key: string): void {
     this.ready.delete(key);
+    this.line.remove(turnOf(key));
     this.waiting.delete(key);
     this.again.delete(key);
     this.failures.delete(key);
@@ -171,15 +176,16 @@ export class KeyedQueue {
   }
 
   /**
-   * Works with so many workers until the signal; then takes no more, and resolves when those that work
-   * have ended. A handler that throws has failed. Handlers are given the signal and may hasten. A queue
-   * works once: at the end it lets go of its timer.
+   * Works with so many workers until the signal; then takes no more, and resolves when those that work have ended. A tenth of
+   * them, rounded down, is kept for namespaces on whose clusters nobody works: others may hold theirs for long. A handler that
+   * throws has failed. Handlers are given the signal and may hasten. A queue works once: at the end it lets go of its timer.
    */
   async work(
     workers: number,
     signal: AbortSignal,
     handler: (key: string, signal: AbortSignal) => Promise<WorkOutcome>,
   ): Promise<void> {
+    this.kept = Math.floor(workers / 10);
     const works = async () => {
       while (!signal.aborted) {
         const key = await this.take(signal).catch(() => undefined);
@@ -228,7 +234,10 @@ export class KeyedQueue {
       this.again.add(key);
       return;
     }
-    if (!this.ready.has(key)) this.ready.set(key, this.options.clock.now());
+    if (!this.ready.has(key)) {
+      this.ready.set(key, this.options.clock.now());
+      this.line.add(turnOf(key), key);
+    }
     this.serve();
   }
 
@@ -240,15 +249,22 @@ export class KeyedQueue {
   }
 
   private serve(): void {
-    for (const [key, readyAtMs] of this.ready) {
-      const taker = this.takers.shift();
-      if (taker === undefined) return;
+    while (this.takers.length > 0) {
+      const isLast = this.takers.length <= this.kept;
+      const key = this.line.next((namespace) => !isLast || !this.isWorkedIn(namespace));
+      const taker = key === undefined ? undefined : this.takers.shift();
+      if (key === undefined || taker === undefined) return;
+      const readyAtMs = this.ready.get(key) ?? this.options.clock.now();
       this.ready.delete(key);
       const nowMs = this.moved();
       this.working.set(key, { startedAtMs: nowMs, progressAtMs: nowMs });
       this.observer.taken?.(key, nowMs - readyAtMs);
       taker.give(key);
     }
+  }
+
+  private isWorkedIn(namespace: string): boolean {
+    return [...this.working.keys()].some((key) => turnOf(key).namespace === namespace);
   }
 
   private moved(): number {

@@ -1,6 +1,7 @@
 import type { Engine, StackEngine } from "../engine/pulumi/engine.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { Intent } from "../source/intent.js";
+import type { OwnerMark } from "../records/cluster-uid.js";
 import type { Plan } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { EventSink } from "./reconcile-event.js";
@@ -29,4 +30,7 @@ export interface ReconcilerOptions {
   /** Notes a cluster UID before the first call to its cloud. */
   readonly noteCluster: (plan: Plan, provider: InfrastructureProvider) => void;
   newClusterUid(): string;
+  newDigestKey(): string;
+  /** Of the clusters that it makes; undefined: none. */
+  readonly ownerMark: OwnerMark | undefined;
 }

@@ -275,7 +275,8 @@ export class Reconciler {
         timeoutMs,
         onFailure: "keep",
         openWorkload,
-        report: () => {},
+        // Whoever is told of it also knows by it that the work gets on.
+        report: (event) => sink(key, { kind: "run", event, plan: destruction.plan }),
       });
       if (result.kind !== "done") throw leftOver(key, result.failure);
       sink(key, { kind: "destroyed", deleted: result.deleted });

@@ -203,7 +203,7 @@ async function planInline(
     }),
   );
   const adopted = adoptedUid(
-    { desired, adopt: false },
+    { desired, adopt: false, ownerMark: () => undefined },
     clusterUid === undefined ? observation.unrecorded : [],
   );
   const facts = await findFacts({ desired, positionOf, provider, prior: state, context });

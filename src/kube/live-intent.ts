@@ -16,7 +16,7 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
-import { usedClasses } from "./machine-classes.js";
+import { classesNamedBy } from "./machine-classes.js";
 
 /** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
 export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
@@ -70,12 +70,9 @@ export function intentOf(
   const objects = [...objectsIn(cluster, live), ...shared];
   const labelsOf = (namespace: string) => identities?.labelsOf(namespace) ?? {};
   const { clusters, diagnostics } = readObjects(objects, providers, labelsOf);
-  const idle = new Set(unusedClasses(live).map(liveName));
   // An identity that is wrong is told of at Clusters that name it, and stops no other one.
   const others = new Set(shared.map(({ name }) => name));
-  const own = diagnostics.filter(
-    ({ subject = "", position }) => !idle.has(subject) && !others.has(position.file),
-  );
+  const own = diagnostics.filter(({ position }) => !others.has(position.file));
   const errors = own.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
   if (errors.length > 0 || desired === undefined) {
@@ -117,12 +114,6 @@ function uidMemoryOf({ metadata }: LiveObject): UidMemory {
   return boundTo === metadata.uid ? { kind: "bound", clusterUid } : { kind: "none" };
 }
 
-/** Classes of the namespace that are no matter of this Cluster: one that is wrong must not stop it. */
-function unusedClasses(live: LiveCluster): LiveObject[] {
-  const used = usedClasses(live).map(({ machineClass }) => machineClass);
-  return live.classes.filter((one) => !used.includes(one));
-}
-
 /**
  * Objects that are being deleted, or whose Cluster is: no apply can take a protection away from them any
  * more, but whoever takes the annotation away can. Those that carry it now are held, others released.
@@ -153,7 +144,10 @@ export function intentOfPaused(
   return readObjects(objectsIn(unpaused, rest), providers);
 }
 
-/** The Cluster, what users wrote of it, and the classes that it may name. */
+/**
+ * The Cluster, what users wrote of it, and the classes that these name. Others of the namespace are no matter of it: they may be wrong, of a
+ * provider that nobody knows here, or many, and are not read.
+ */
 function objectsIn(
   cluster: LiveObject,
   { members, classes }: Pick<LiveCluster, "members" | "classes">,
@@ -161,7 +155,8 @@ function objectsIn(
   const written = members.filter(
     (member) => controllerOf(member) === undefined && !isDeleting(member),
   );
-  return [cluster, ...written.sort(byName), ...[...classes].sort(byName)].map(namedObjectOf);
+  const used = classesNamedBy([cluster, ...written], classes).sort(byName);
+  return [cluster, ...written.sort(byName), ...used].map(namedObjectOf);
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */

@@ -65,13 +65,22 @@ interface UsedClass {
  * The classes that the cluster's objects name. What is being deleted needs none any more: its machines are
  * recorded with what their classes held. Pure.
  */
-export function usedClasses({ cluster, members, classes }: LiveCluster): UsedClass[] {
+function usedClasses({ cluster, members, classes }: LiveCluster): UsedClass[] {
   if (cluster === undefined || isDeleting(cluster)) return [];
   const objects = [cluster, ...members].filter((one) => !isDeleting(one));
   return classes.flatMap((machineClass) => {
     const users = objects.filter((one) => classNamedBy(one) === machineClass.metadata.name);
     return users.length === 0 ? [] : [{ machineClass, users }];
   });
+}
+
+/** The classes that any of the objects names. Pure. */
+export function classesNamedBy(
+  objects: readonly LiveObject[],
+  classes: readonly LiveObject[],
+): LiveObject[] {
+  const names = new Set(objects.map(classNamedBy));
+  return classes.filter(({ metadata }) => names.has(metadata.name));
 }
 
 function classNamedBy({ kind, spec }: LiveObject): string | undefined {

@@ -12,7 +12,10 @@ import type { Leftover, LeftoverScope } from "./leftovers.js";
 export interface Identity extends JsonObject {
   /** "<namespace>/<name>" of the Cluster. */
   readonly cluster: string;
-  /** Minted once for each life of a cluster. */
+  /**
+   * Minted once for each life of a cluster. A UUID whose last group tells who has made the cluster (docs/adr/0041), so it is
+   * kept as it is.
+   */
   readonly clusterUid: string;
   /** Kind of the resource, e.g. "LocalHost". */
   readonly kind: string;

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -62,7 +63,7 @@ describe("ControllerManager", () => {
         deadlineMs: 1_000,
         notice: () => {},
         onListingFailure: () => {},
-        newClusterUid: () => "uid",
+        newUuid: randomUUID,
       },
       config,
       providers: [localProvider()],

@@ -111,6 +111,8 @@ describe("Controller", () => {
       },
       noteCluster: () => {},
       newClusterUid: () => "uid",
+      newDigestKey: () => "key",
+      ownerMark: undefined,
     });
   });
   afterEach(async () => {

@@ -51,6 +51,36 @@ describe("KeyedQueue", () => {
     assert.deepEqual(await takeAll(queue), ["b", "a"]);
   });
 
+  it("lets namespaces take turns, however many clusters of one wait", async () => {
+    const queue = queueAt(clock);
+    for (const key of ["a/1", "a/2", "a/3", "b/1", "a/4", "b/2"]) queue.add(key);
+    queue.remove("a/2");
+    assert.deepEqual(await takeAll(queue), ["a/1", "b/1", "a/3", "b/2", "a/4"]);
+  });
+
+  it("keeps a tenth of its workers for namespaces of which none is worked on", async () => {
+    const queue = queueAt(clock);
+    const stop = new AbortController();
+    const ends = new Map<string, () => void>();
+    const work = queue.work(20, stop.signal, (key) => {
+      return new Promise((end) => ends.set(key, () => end(done)));
+    });
+    for (let number = 0; number < 30; number += 1) queue.add(`a/${number}`);
+    await turn();
+    assert.deepEqual([ends.size, queue.state().ready], [18, 12]);
+    for (const key of ["b/1", "b/2", "c/1", "d/1"]) queue.add(key);
+    await turn();
+    const others = () => [...ends.keys()].filter((key) => !key.startsWith("a/"));
+    assert.deepEqual(others(), ["b/1", "c/1"]);
+    // Whoever is done makes room for those of whom none is worked on.
+    ends.get("a/0")?.();
+    await turn();
+    assert.deepEqual(others(), ["b/1", "c/1", "d/1"]);
+    stop.abort();
+    for (const end of ends.values()) end();
+    await work;
+  });
+
   it("serves those who ask in the order in which they asked", async () => {
     const queue = queueAt(clock);
     const [first, second] = [queue.take(never), queue.take(never)];

@@ -505,6 +505,26 @@ describe("Reconciler", () => {
       assert.match(status(controller).errorMessage ?? "", /the state knows none of them/);
     });
 
+    it("tells of each step of a deletion, so that one that takes an hour is no hang", async () => {
+      const controller = await running(...objects(machineSet("set", 2)));
+      const before = controller.happenings.length;
+      const alive = controller.world.alive().length;
+      const living: number[] = [];
+      controller.onHappening = ({ kind }) => {
+        if (kind === "run") living.push(controller.world.hosts().length);
+      };
+      controller.server.delete("Cluster prod");
+      await controller.settle();
+      assert.deepEqual(controller.server.all(), []);
+      const told = controller.happenings.slice(before).flatMap((one) => {
+        const event = one.kind === "run" ? one.event : undefined;
+        return event?.kind === "resource" ? [`${event.event.operation} ${event.event.state}`] : [];
+      });
+      assert.equal(told.filter((one) => one === "delete done").length, alive);
+      // Not all of it at the end.
+      assert.ok(new Set(living).size > 1, living.join());
+    });
+
     it("waits with a deletion as long as the Cluster is paused", async () => {
       const controller = await running(...objects());
       controller.server.edit("Cluster prod", ({ metadata }) => ({

@@ -3,6 +3,7 @@ import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type LockHolder, StackLock } from "../../src/engine/locks/lock.js";
+import { openLocks } from "../../src/engine/locks/locks-file.js";
 import { identify, type ProcessIdentity } from "../../src/engine/locks/process-identity.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { failsWith } from "../support/errors.js";
@@ -105,6 +106,14 @@ describe("the lock of a stack", function () {
     const again = await acquire();
     assert.equal(again.wasTakenOver, false);
     again.release();
+  });
+
+  it("is on the disk before anything is done under it, also where the power fails then", () => {
+    const database = openLocks(scratch.path);
+    const [row] = database.prepare("PRAGMA synchronous").all();
+    database.close();
+    // 2 is FULL: the log is fsynced with each write, as NORMAL (1) does not in this journal.
+    assert.deepEqual({ ...row }, { synchronous: 2 });
   });
 
   it("says so when its engine cannot be recorded, and goes on to name the one before", async () => {

@@ -100,6 +100,25 @@ describe("the locks on a stack", function () {
     assert.deepEqual(readdirSync(locksFolder()), []);
   });
 
+  it("of somebody else's stack stay, however dead their holders are", async () => {
+    const { binDir, bin } = await ensurePulumi();
+    const workspace = new Workspace({
+      stateDir: sandbox.state,
+      pulumiBinDir: binDir,
+      env: process.env,
+    });
+    const asks = (owner: string) => {
+      const about = { stack: demoStack, command: "test", clock: systemClock, owner };
+      const tools = { pulumi: bin, workspace, providers: onlyLocal };
+      return withLockedStack({ ...about, ...tools }, () => Promise.resolve());
+    };
+    await deadEngine((pid) => noteRunning(sandbox.state, pid));
+    await assert.rejects(asks("another-server"), failsWith("NOT_OWNER"));
+    assert.equal(readdirSync(locksFolder()).length, 1);
+    await asks("files");
+    assert.deepEqual(readdirSync(locksFolder()), []);
+  });
+
   it("keep out a plain pulumi while a pass runs", async () => {
     await hang();
     const { stderr } = await sandbox.plain(1, "refresh", demoStack, "--yes");

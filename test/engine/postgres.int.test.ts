@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ensurePulumi } from "#toolchain";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
+import { Workspace } from "../../src/engine/backend/workspace.js";
+import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
+import { systemClock } from "../../src/provider/clock.js";
+
 import type { Command } from "../scenario/command.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox, sharedBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
+import { onlyLocal } from "../support/manifests.js";
 import { Postgres } from "../support/postgres.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -123,6 +129,41 @@ describe("two machines on one PostgreSQL", function () {
     assert.deepEqual(await givenUp(), []);
     await there.assertSound(demoStack);
     assert.equal(here.hostOf("worker-1").state, "running");
+  });
+
+  it("know that somebody was at it who left no lock of Pulumi's", async () => {
+    await (await hangHere()).killTree();
+    here.write(pair);
+    // What the dead engine has made is removed between two engine runs.
+    const hanging = await here.startHanging({
+      call: "terminate",
+      mode: "hangAfter",
+      name: "worker-1",
+    });
+    assert.deepEqual(await objects.list(`.pulumi/locks/organization/capstan/${demoStack}`), []);
+    await hanging.killTree();
+    const open = () => objects.list(`.capstan/work/capstan/${demoStack}`);
+    assert.notDeepEqual(await open(), []);
+    const { binDir, bin } = await ensurePulumi();
+    const env = { ...process.env, ...postgres.env };
+    const workspace = new Workspace({
+      stateDir: there.state,
+      backend: postgres.url,
+      pulumiBinDir: binDir,
+      env,
+    });
+    workspace.prepare();
+    const about = { stack: demoStack, command: "test", clock: systemClock, workspace };
+    const isUnsettled = await withLockedStack(
+      { ...about, pulumi: bin, providers: onlyLocal },
+      ({ unsettled }) => Promise.resolve(unsettled),
+    );
+    assert.equal(isUnsettled, true);
+    there.write(pair);
+    await there.up();
+    assert.deepEqual(await open(), []);
+    await there.assertSound(demoStack);
+    await there.plan(0);
   });
 
   it("are not disturbed by one who only asks, nor by one who is refused", async () => {

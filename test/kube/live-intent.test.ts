@@ -93,6 +93,39 @@ describe("intentOf", () => {
     assert.equal(kindOf(live(machine("a"), { spec })), "invalid");
   });
 
+  it("reads no class that its objects do not name, of whatever provider and however many", () => {
+    const classOf = (name: string, providerSpec: object): LiveObject =>
+      ({
+        apiVersion: "cluster.k8s.io/v1alpha1",
+        kind: "MachineClass",
+        metadata: { name, namespace: "default", uid: name, resourceVersion: "1" },
+        providerSpec,
+      }) as LiveObject;
+    const good = classOf("good", {
+      apiVersion: "local.capstan.dev/v1alpha1",
+      kind: "LocalMachineProviderSpec",
+      size: "large",
+    });
+    const foreign = classOf("foreign", { apiVersion: "elsewhere.example.com/v1", kind: "Host" });
+    const unread = Array.from({ length: 1_000 }, (_, number) =>
+      classOf(`unread-${number}`, {
+        get kind(): string {
+          return assert.fail("it was read");
+        },
+      }),
+    );
+    const naming = (name: string) => {
+      const spec = { providerSpec: { valueFrom: { machineClass: { name } } } };
+      const members = [live(machine("a"), { spec })];
+      return intentOf({ ...liveCluster(members), classes: [foreign, ...unread, good] }, providers);
+    };
+    const intent = naming("good");
+    assert.ok(intent.kind === "want", JSON.stringify(intent));
+    const [made] = intent.desired.machines;
+    assert.match(JSON.stringify(made?.spec.providerSpec), /"size":"large"/);
+    assert.equal(naming("foreign").kind, "invalid");
+  });
+
   it("tells who is marked to go first, of those that sets made", () => {
     const marks = { "cluster.k8s.io/delete-machine": "yes", other: "x" };
     const members = (annotations: Record<string, string>) => [

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
+import { turnOf } from "../../src/provider/fair-line.js";
 import { Semaphore } from "../../src/provider/semaphore.js";
 
 describe("Turns", () => {
@@ -23,6 +24,20 @@ describe("Turns", () => {
     for (const end of ends) end();
     await Promise.all(works);
     assert.deepEqual(begun, [0, 1, 2, 3]);
+  });
+
+  it("lets namespaces take turns, and their clusters, however many wait of one", async () => {
+    const semaphore = new Semaphore(1);
+    const order: string[] = [];
+    const keys = ["a/x", "a/x", "a/y", "a/x", "b/z", "b/z", "c/w"];
+    const works = keys.map((key) =>
+      semaphore.take(() => {
+        order.push(key);
+        return turn();
+      }, turnOf(key)),
+    );
+    await Promise.all(works);
+    assert.deepEqual(order, ["a/x", "a/x", "b/z", "c/w", "a/y", "b/z", "a/x"]);
   });
 
   it("goes on after work that failed, and hands the failure on", async () => {

@@ -115,6 +115,8 @@ export class FakeController {
       },
       noteCluster: () => {},
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
+      newDigestKey: () => "key",
+      ownerMark: undefined,
     };
     return new Reconciler(options, this.clusters);
   }

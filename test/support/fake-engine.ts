@@ -430,6 +430,7 @@ export class FakeEngine {
         newDigestKey: () => "key",
         context: callContext(process.clock(this.clock), process.stop.signal),
         newClusterUid: () => `uid-${this.cloud.watch.uids.size + 1}`,
+        ownerMark: () => undefined,
         ...request,
         moves,
       }),

@@ -60,6 +60,10 @@ export class FakePulumi implements StackEngine {
     public unsettled: boolean,
   ) {}
 
+  beginWork(): Promise<void> {
+    return Promise.resolve();
+  }
+
   assertAlive(): void {
     if (this.isRunning) return;
     const message = "the engine that asked for this change has ended";

@@ -47,7 +47,7 @@ export async function certificatesRotateCommand(
   const { engine } = await openEngine(options, context);
   const [stack = named] = await stacksOf([named], { file: [] }, engine, context);
   const command = `capstan certificates rotate ${stack}`;
-  await withLockedEngine(options, context, { stack, command }, (locked) =>
+  await withLockedEngine(options, context, { stack, command, owner: fileOwner }, (locked) =>
     rotate(stack, asked, options, { engine: locked, context }),
   );
   return exitCodes.done;

@@ -84,26 +84,31 @@ export async function destroyStack(
   context: CommandContext,
 ): Promise<number> {
   const command = `capstan destroy ${stack}`;
-  return withLockedEngine(options, context, { stack, command }, async (engine) => {
-    const state = await engine.readState(stack);
-    refuseNonOwner(state, fileOwner, "destroy");
-    // Before anybody is asked; the destruction itself holds to it as well.
-    refuseDestruction([state]);
-    const provider = recordedProvider(stack, state, context);
-    if (provider !== undefined) {
-      await new Destroy(stack, provider, engine, { options, context }).run();
+  return withLockedEngine(
+    options,
+    context,
+    { stack, command, owner: fileOwner },
+    async (engine) => {
+      const state = await engine.readState(stack);
+      refuseNonOwner(state, fileOwner, "destroy");
+      // Before anybody is asked; the destruction itself holds to it as well.
+      refuseDestruction([state]);
+      const provider = recordedProvider(stack, state, context);
+      if (provider !== undefined) {
+        await new Destroy(stack, provider, engine, { options, context }).run();
+        return exitCodes.done;
+      }
+      await refuseLostState({
+        stack,
+        stateDir: context.stateDir,
+        providers: context.providers.all,
+        context: callContext(context.clock, context.interruption.stop),
+      });
+      if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
+      else context.terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
       return exitCodes.done;
-    }
-    await refuseLostState({
-      stack,
-      stateDir: context.stateDir,
-      providers: context.providers.all,
-      context: callContext(context.clock, context.interruption.stop),
-    });
-    if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
-    else context.terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
-    return exitCodes.done;
-  });
+    },
+  );
 }
 
 /** The destruction of one stack, under its lock. */

@@ -55,7 +55,7 @@ export async function importCommand(
   const [stack = stackName] = await stacksOf([stackName], { file: [] }, engine, context);
   const about = { machine, id: words.id, stack, manifests, desired: clusterOf(stack, manifests) };
   const command = commandOf(about, options);
-  await withLockedEngine(options, context, { stack, command }, (locked) =>
+  await withLockedEngine(options, context, { stack, command, owner: fileOwner }, (locked) =>
     importHost(about, options, { engine: locked, context }),
   );
   return exitCodes.done;

@@ -66,10 +66,15 @@ export async function rollbackCommand(
   const { engine } = await openEngine(options, context);
   for (const stack of await stacksOf(named, options, engine, context)) {
     const command = `capstan rollback ${stack}`;
-    await withLockedEngine(options, context, { stack, command }, async (locked) => {
-      const state = await locked.readState(stack);
-      await new RollbackCommand(stack, state, locked, { options, context }).run();
-    });
+    await withLockedEngine(
+      options,
+      context,
+      { stack, command, owner: fileOwner },
+      async (locked) => {
+        const state = await locked.readState(stack);
+        await new RollbackCommand(stack, state, locked, { options, context }).run();
+      },
+    );
   }
   return exitCodes.done;
 }

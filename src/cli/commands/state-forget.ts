@@ -40,7 +40,7 @@ export async function stateForgetCommand(
   const { engine } = await openEngine(options, context);
   const [stack = stackName] = await stacksOf([stackName], { file: [] }, engine, context);
   const command = `capstan state forget ${stack} ${word}`;
-  await withLockedEngine(options, context, { stack, command }, (locked) =>
+  await withLockedEngine(options, context, { stack, command, owner: fileOwner }, (locked) =>
     forget(stack, word, options, { engine: locked, context }),
   );
   return exitCodes.done;

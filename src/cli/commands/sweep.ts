@@ -94,6 +94,7 @@ async function sweepAll(
       const about = { clusterUids: new Set([cluster.clusterUid]), locks: "mine" } as const;
       const again = await findAgain(look, { ...looking, engine }, about);
       const toDelete = toDeleteOf(again.items).filter((item) => isOf(cluster, item));
+      if (toDelete.length > 0) await engine.beginWork();
       left.push(
         ...(await removeInWaves(toDelete, {
           providers: looking.providers,

@@ -1,5 +1,8 @@
 import { CapstanError } from "../../api/error.js";
 import { type FoundLock, foundLocks, removeLocks } from "../../engine/locks/unlock.js";
+import type { Workspace } from "../../engine/backend/workspace.js";
+import { locksAreReadable } from "../../engine/locks/pulumi-locks.js";
+import { unlockHint } from "../../engine/pulumi/engine-refusals.js";
 import type { Liveness } from "../../engine/locks/process-identity.js";
 import { confirm } from "../confirm.js";
 import { type CommandContext, type GlobalOptions, openEngine } from "../context.js";
@@ -33,8 +36,12 @@ export async function unlockCommand(
   refuseLiving(stack, found);
   if (doubtful.length > 0) await confirm(question(stack, doubtful), options.yes === true, context);
   if (doubtful.length > 0) await removeLocks(doubtful, locked);
-  if (json) emit({ type: "unlock", stack, locks: told, removed: doubtful.length });
-  else terminal.write(`${suggest(outcomeLine(stack, found, doubtful))}\n`);
+  const isComplete = locksAreReadable(workspace);
+  if (json) emit({ type: "unlock", stack, locks: told, removed: doubtful.length, isComplete });
+  else {
+    terminal.write(`${suggest(outcomeLine(stack, found, { removed: doubtful, isComplete }))}\n`);
+    if (!isComplete) terminal.write(`${blindLine(stack, workspace)}\n`);
+  }
   return exitCodes.done;
 }
 
@@ -56,11 +63,17 @@ function question(stack: string, locks: readonly FoundLock[]): string {
 function outcomeLine(
   stack: string,
   found: readonly FoundLock[],
-  removed: readonly FoundLock[],
+  { removed, isComplete }: { readonly removed: readonly FoundLock[]; readonly isComplete: boolean },
 ): string {
-  if (found.length === 0) return `${stack} is not locked`;
+  if (found.length === 0)
+    return isComplete ? `${stack} is not locked` : `no command holds ${stack}`;
   if (removed.length === 0) return `nothing to unlock: any command goes on with ${stack}`;
   return `unlocked ${stack}; what was under way is settled by the next command\nNext: capstan status ${stack}`;
+}
+
+/** Nothing was looked for where nothing can be seen. */
+function blindLine(stack: string, workspace: Workspace): string {
+  return `Pulumi's own locks of ${stack} were not looked at: once whoever holds one has ended for good, ${unlockHint(stack, workspace)}`;
 }
 
 function refuseLiving(stack: string, found: readonly FoundLock[]): void {

@@ -22,6 +22,7 @@ import { stageLines } from "../../plan/changes/notes.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Binding, bindingOf } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
+import { fileOwner } from "../../records/hand-over.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -112,30 +113,35 @@ export async function bringAbout(
   { command, ...how }: { readonly command: string } & Pick<UpTools, "check" | "certificates">,
 ): Promise<void> {
   const stack = stackNameOf(cluster.desired.cluster);
-  await withLockedEngine(options, context, { stack, command }, async (engine, workspace) => {
-    const tools: Omit<UpTools, "agreed" | "isFirst"> = { engine, workspace, ...how };
-    let left: number;
-    let stagesBefore = 0;
-    let agreed: Plan | undefined;
-    let isFirst = true;
-    do {
-      const applied = await upCluster({ ...cluster, stagesBefore }, options, context, {
-        ...tools,
-        agreed,
-        isFirst,
-      });
-      isFirst = false;
-      left = applied.left;
-      stagesBefore += applied.isStage ? 1 : 0;
-      agreed = applied.agreed;
-      // A saved plan is of one stage: nobody has seen the next.
-    } while (left > 0 && how.check === undefined);
-    if (left > 0 && !context.json) {
-      context.terminal.write(
-        `${left} more ${wordFor(left, "stage")} to come, which this saved plan is not of: plan and save again\n`,
-      );
-    }
-  });
+  await withLockedEngine(
+    options,
+    context,
+    { stack, command, owner: fileOwner },
+    async (engine, workspace) => {
+      const tools: Omit<UpTools, "agreed" | "isFirst"> = { engine, workspace, ...how };
+      let left: number;
+      let stagesBefore = 0;
+      let agreed: Plan | undefined;
+      let isFirst = true;
+      do {
+        const applied = await upCluster({ ...cluster, stagesBefore }, options, context, {
+          ...tools,
+          agreed,
+          isFirst,
+        });
+        isFirst = false;
+        left = applied.left;
+        stagesBefore += applied.isStage ? 1 : 0;
+        agreed = applied.agreed;
+        // A saved plan is of one stage: nobody has seen the next.
+      } while (left > 0 && how.check === undefined);
+      if (left > 0 && !context.json) {
+        context.terminal.write(
+          `${left} more ${wordFor(left, "stage")} to come, which this saved plan is not of: plan and save again\n`,
+        );
+      }
+    },
+  );
 }
 
 /** A saved plan names its manifests, and was looked at: nobody is asked again. */

@@ -53,6 +53,6 @@ export function controllerSettings(
     notice: noticeTo(context),
     onListingFailure: (provider, error) =>
       terminal.error(markedLines(`cannot list ${provider}: `, messageOf(error))),
-    newClusterUid: () => context.newClusterUid(),
+    newUuid: () => context.newClusterUid(),
   };
 }

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import {
   chmodSync,
   existsSync,
@@ -87,6 +87,17 @@ export class Workspace {
     const { project } = this.options;
     if (project === undefined) return digestOf(this.backendUrl, 32);
     return digestOf([this.backendUrl, project.name, project.stack ?? ""], 32);
+  }
+
+  /**
+   * The state's name among all states, for the marks of what is made from files. The state folder's own has a random one
+   * that moves with it, written by the first command that makes a cluster from there; until then it is another one each time.
+   */
+  stateName(how: "reads" | "makes"): string {
+    if (!this.ownBackend) return this.backendKey;
+    const file = join(this.stateDir, "state-name");
+    if (how === "makes") writeIfMissing(file, `${randomUUID()}\n`);
+    return existsSync(file) ? readFileSync(file, "utf8").trim() : randomUUID();
   }
 
   /** Whether commands on other machines may work on the same stacks. */

@@ -114,14 +114,17 @@ export class StackLock {
   }
 
   /**
-   * Lets the next command in. Never throws, so that it hides no error of the work that ends: where the
-   * record cannot be removed now, this process does it when it asks for that lock again, and any other
-   * one takes it over once this one has ended.
+   * Lets the next command in, and tells it where what was asked for may still happen (`isUnsettled`). Never throws, so that
+   * it hides no error of the work that ends: where the record cannot be removed now, this process does it when it asks for
+   * that lock again, and any other one takes it over once this one has ended.
    */
-  release(): void {
+  release(isUnsettled = false): void {
     const text = JSON.stringify(this.holder);
+    const { stack } = this.place;
     try {
-      removeHolder(this.database, this.place.stack, text);
+      const to = JSON.stringify({ ...this.holder, givenUp: true });
+      if (isUnsettled) swapHolder(this.database, stack, { from: text, to });
+      else removeHolder(this.database, stack, text);
     } catch (error) {
       if (storageFailureOf(error) === undefined) throw error;
       owed.set(owedKey(this.place), text);
@@ -205,11 +208,9 @@ async function takeOver(
   const found = recordedHolder(database, { stack, stateDir });
   if (found !== undefined) {
     const { holder } = found;
-    const liveness = livenessOf(holder.process);
+    const liveness = holder.givenUp === true ? "dead" : livenessOf(holder.process);
     if (liveness === "alive") throw lockedBy(stack, holder);
-    if (liveness === "unknown" && !isOver(holder.term, term) && holder.givenUp !== true) {
-      throw lockedFarAway(stack, holder);
-    }
+    if (liveness === "unknown" && !isOver(holder.term, term)) throw lockedFarAway(stack, holder);
     await endEngine(stack, holder, clock);
   }
   const isTaken =

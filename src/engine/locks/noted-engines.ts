@@ -2,8 +2,15 @@ import { randomUUID } from "node:crypto";
 import { isJsonObject, parsedJson } from "../../api/json.js";
 import type { BackendObjects } from "../backend/backend-objects.js";
 import type { Workspace } from "../backend/workspace.js";
-import { type NotedEngine, enginesNotedHere, notedIn, noteEngine } from "./engine-roster.js";
-import type { Liveness } from "./process-identity.js";
+import {
+  engineOf,
+  enginesNotedHere,
+  type NotedEngine,
+  notedIn,
+  noteEngine,
+} from "./engine-roster.js";
+import { isOver, type LeaseTerm } from "./lease-term.js";
+import { identify, type Liveness, livenessOf, sameProcess } from "./process-identity.js";
 import type { PulumiLock } from "./pulumi-locks.js";
 
 // Where engines are noted that commands begin: in the state folder, whose machine can see whether they live, and on a
@@ -53,13 +60,20 @@ export async function forgetEnded(
   for (const { key } of ended) await workspace.objects?.remove(key);
 }
 
-async function notesBeside(
-  workspace: NotedWorkspace,
-  stack: string,
-): Promise<{ readonly key: string; readonly engines: NotedEngine[] }[]> {
+function notesBeside(workspace: NotedWorkspace, stack: string): Promise<Note[]> {
+  return notesIn(workspace, folderOf(workspace, stack));
+}
+
+interface Note {
+  readonly key: string;
+  /** One, or none where the note tells nothing. */
+  readonly engines: NotedEngine[];
+}
+
+async function notesIn(workspace: NotedWorkspace, folder: string): Promise<Note[]> {
   const objects = sharedObjects(workspace);
   if (objects === undefined) return [];
-  const keys = await objects.list(folderOf(workspace, stack));
+  const keys = await objects.list(folder);
   return Promise.all(
     keys.map(async (key) => ({ key, engines: engineIn(await objects.read(key)) })),
   );
@@ -90,8 +104,8 @@ export async function givenUpNotes(
   return (await sharedObjects(workspace)?.list(givenUpFolder(workspace, stack))) ?? [];
 }
 
-/** Removes them: what may still have happened was waited for. One that cannot be removed costs the next command that wait, and no more. */
-export async function forgetGivenUp(
+/** Removes notes: what may still have happened was waited for. One that cannot be removed costs the next command that wait, and no more. */
+export async function forgetNotes(
   { objects }: NotedWorkspace,
   notes: readonly string[],
 ): Promise<void> {
@@ -104,6 +118,55 @@ function givenUpFolder(workspace: NotedWorkspace, stack: string): string {
 
 function sharedObjects({ isShared, objects }: NotedWorkspace): BackendObjects | undefined {
   return isShared ? objects : undefined;
+}
+
+/** A note that somebody works on a stack, or did and has not said that all of it has ended. */
+interface WorkNote {
+  readonly key: string;
+  /** Whoever works is seen to live, and leads if it has led: the note is theirs to remove. */
+  readonly isLiving: boolean;
+}
+
+/**
+ * Says, before anything is changed, that this process works on a stack: calls are also made between engine runs, where no lock of
+ * Pulumi's tells of them. Answers what removes the note once all that was asked for has ended; one that cannot be removed costs
+ * the next command a wait. Nothing where the state folder is the only one: there the stack's own lock says it.
+ * Throws BAD_STATE when the backend takes no notes.
+ */
+export async function noteWork(
+  workspace: NotedWorkspace,
+  stack: string,
+  term: LeaseTerm | undefined,
+): Promise<() => Promise<void>> {
+  const objects = sharedObjects(workspace);
+  const note = engineOf(process.pid, term);
+  if (objects === undefined || note === undefined) return () => Promise.resolve();
+  const key = `${workFolder(workspace, stack)}/${randomUUID()}.json`;
+  await objects.write(key, JSON.stringify(note));
+  return () => objects.remove(key).catch(() => undefined);
+}
+
+/** The notes of that, as whoever leads now sees them. Throws BAD_STATE when the backend cannot be read. */
+export async function openWork(
+  workspace: NotedWorkspace,
+  stack: string,
+  term: LeaseTerm | undefined,
+): Promise<readonly WorkNote[]> {
+  const notes = await notesIn(workspace, workFolder(workspace, stack));
+  const own = identify(process.pid);
+  return notes.map(({ key, engines }) => ({
+    key,
+    isLiving: engines.some(
+      (one) =>
+        !isOver(one.term, term) &&
+        !sameProcess(one.identity, own) &&
+        livenessOf(one.identity) === "alive",
+    ),
+  }));
+}
+
+function workFolder(workspace: NotedWorkspace, stack: string): string {
+  return `.capstan/work/${workspace.projectName}/${workspace.stackName(stack)}`;
 }
 
 function folderOf(workspace: NotedWorkspace, stack: string): string {

@@ -69,6 +69,14 @@ export async function heldLocks(
   });
 }
 
+/** Whether Pulumi's locks can be read past Pulumi: where they cannot, `pulumi cancel` alone removes them. */
+export function locksAreReadable({
+  backendUrl,
+  objects,
+}: Pick<Workspace, "backendUrl" | "objects">): boolean {
+  return fileBackendRoot(backendUrl) !== undefined || objects !== undefined;
+}
+
 /** The objects of the locks on a stack, whether or not they can be read; undefined where `heldLocks` answers that. */
 export async function lockObjects(
   workspace: LockedWorkspace,

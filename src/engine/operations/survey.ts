@@ -23,6 +23,7 @@ import { makePlan } from "../../plan/planner/make-plan.js";
 import type { Plan } from "../../plan/plan.js";
 import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
 import type { PriorState } from "../../records/prior-state.js";
+import { makerOf, type OwnerMark } from "../../records/cluster-uid.js";
 import type { Target } from "../../records/target.js";
 import type { OwnerMove } from "../../sets/moves.js";
 import type {
@@ -53,8 +54,10 @@ interface SurveyInput {
    * the UID that it has, nothing of another one.
    */
   readonly adopt: boolean | string;
-  /** Mints a cluster UID; called once, for a cluster without state. */
+  /** Mints a cluster UID, with the mark of its owner; called once, for a cluster without state. */
   newClusterUid(): string;
+  /** Of whoever works here; undefined where it cannot be told. Called where the cloud holds what the state does not know. */
+  readonly ownerMark: () => OwnerMark | undefined;
   /** Random text; called once, used for a cluster without state. */
   newDigestKey(): string;
   readonly owner: string;
@@ -100,7 +103,7 @@ export interface Survey {
 
 /**
  * State and cloud looked at together, and the plan that follows. Changes nothing. Throws BadInput
- * for changes that cannot be made, AMBIGUOUS_OWNER, and what `look` and `makePlan` throw.
+ * for changes that cannot be made, NOT_OWNER, AMBIGUOUS_OWNER, and what `look` and `makePlan` throw.
  */
 export async function survey(input: SurveyInput): Promise<Survey> {
   const { desired, provider, state, context } = input;
@@ -165,11 +168,11 @@ function factsFor(input: SurveyInput): Promise<FoundFacts> {
 
 /**
  * Law 12: that everything is gone may mean that the state is of an earlier life of the cluster, as one from a backup.
- * What would be made then, another life has already. Throws AMBIGUOUS_OWNER, and what the listing fails with.
+ * What would be made then, another life has already. Throws NOT_OWNER, AMBIGUOUS_OWNER, and what the listing fails with.
  */
 async function refuseEarlierLife(
   { observedResources }: Observation,
-  { desired, provider, state, context }: SurveyInput,
+  { desired, provider, state, context, ownerMark }: SurveyInput,
 ): Promise<void> {
   const seen = [...observedResources.values()];
   if (seen.length === 0 || seen.some((one) => one !== "gone")) return;
@@ -179,11 +182,12 @@ async function refuseEarlierLife(
     ({ phase, who }) => phase !== "gone" && who.clusterUid !== state.transaction?.clusterUid,
   );
   if (others.length === 0) return;
+  const maker = otherMaker(others, ownerMark());
   throw new CapstanError({
-    code: "AMBIGUOUS_OWNER",
+    code: maker === undefined ? "AMBIGUOUS_OWNER" : "NOT_OWNER",
     source: "user",
     subject: cluster,
-    message: `cannot change ${cluster}: all that its state records is gone, and the cloud holds ${counted(others.length, "resource")} of another life of it: the state is that of an earlier one`,
+    message: `cannot change ${cluster}: all that its state records is gone, and the cloud holds ${counted(others.length, "resource")} of another life of it: the state is that of an earlier one${maker ?? ""}`,
     hint: "bring the newest state back; if there is none, capstan destroy gives this one up and leaves the other life alone, and capstan up --adopt takes that over; nothing was changed",
   });
 }
@@ -316,12 +320,20 @@ export function refuseImmutable(
   );
 }
 
+/** For people: that all of these are of clusters that somebody else has made; undefined where that cannot be told. */
+function otherMaker(found: readonly Observed[], own: OwnerMark | undefined): string | undefined {
+  const makers = [...new Set(found.map(({ who }) => makerOf(who.clusterUid)))];
+  if (own === undefined || makers.some((maker) => maker === undefined || maker === own)) return;
+  const which = makers.length === 1 ? "another owner" : "other owners";
+  return `, made by ${which} (mark ${makers.join(", ")}; here clusters are made with ${own})`;
+}
+
 /**
- * Without state, resources that carry the cluster's name belong to somebody's lost state, or to
- * somebody else's cluster of that name: a person has to say which. Throws AMBIGUOUS_OWNER.
+ * Without state, resources that carry the cluster's name belong to somebody else, whom their marks tell, or to
+ * somebody's lost state: a person has to say which. Throws NOT_OWNER for the first, AMBIGUOUS_OWNER.
  */
 export function adoptedUid(
-  input: Pick<SurveyInput, "desired" | "adopt">,
+  input: Pick<SurveyInput, "desired" | "adopt" | "ownerMark">,
   unrecorded: readonly Observed[],
 ): string | undefined {
   const alive = unrecorded.filter(({ phase }) => phase !== "gone");
@@ -330,11 +342,12 @@ export function adoptedUid(
   if (only === undefined) return undefined;
   if (uids.length === 1 && [true, only].includes(input.adopt)) return only;
   const cluster = clusterNameOf(input.desired.cluster);
+  const maker = otherMaker(alive, input.ownerMark());
   throw new CapstanError({
-    code: "AMBIGUOUS_OWNER",
+    code: maker === undefined ? "AMBIGUOUS_OWNER" : "NOT_OWNER",
     source: "user",
     subject: cluster,
-    message: `cannot create ${cluster}: the cloud holds ${counted(alive.length, "resource")} of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them`,
+    message: `cannot create ${cluster}: the cloud holds ${counted(alive.length, "resource")} of ${uids.length === 1 ? "a cluster" : `${uids.length} clusters`} of that name, and this state knows none of them${maker ?? ""}`,
     hint:
       uids.length === 1
         ? `use the state that they belong to, or take them over: with --adopt, or in an API server by the Cluster's annotations capstan.dev/cluster-uid=${only} and capstan.dev/bound-to=<its metadata.uid>`

@@ -5,6 +5,7 @@ import { withoutPasswords } from "../backend/project.js";
 import type { PulumiResult } from "./pulumi.js";
 import {
   holderText,
+  locksAreReadable,
   locksToldOf,
   metUnfinishedLock,
   type PulumiLock,
@@ -85,7 +86,10 @@ export function lastWords({ code, stdout, stderr }: PulumiResult): string {
 export function lockedByPulumi(
   what: string,
   lock: PulumiLock,
-  { stack = "STACK", lives = false }: { readonly stack?: string; readonly lives?: boolean } = {},
+  {
+    unlock = "run capstan unlock STACK",
+    lives = false,
+  }: { readonly unlock?: string; readonly lives?: boolean } = {},
 ): CapstanError {
   return new CapstanError({
     code: "LOCKED",
@@ -93,9 +97,15 @@ export function lockedByPulumi(
     message: `${what}: it is locked by ${holderText(lock)}`,
     hint: lives
       ? "wait until it has ended, or interrupt it"
-      : `wait until it has ended; if that machine is lost for good, run capstan unlock ${stack}`,
+      : `wait until it has ended; if that machine is lost for good, ${unlock}`,
     retryable: true,
   });
+}
+
+/** What removes a lock of which nobody can tell whether its holder lives. */
+export function unlockHint(stack: string, workspace: Workspace): string {
+  if (locksAreReadable(workspace)) return `run capstan unlock ${stack}`;
+  return `run pulumi cancel --stack ${workspace.stackName(stack)}: in this backend Pulumi alone reads its locks`;
 }
 
 /** LOCKED: what was decided is void. */

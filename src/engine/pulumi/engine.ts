@@ -21,6 +21,7 @@ import {
   engineFailed,
   lastWords,
   lockedByPulumi,
+  unlockHint,
   metPassingLock,
   refuseOtherCluster,
   refusingLocks,
@@ -57,7 +58,7 @@ import {
   untilUnlocked,
 } from "../locks/lock-wait.js";
 import { StackKeys } from "../backend/stack-keys.js";
-import { parseExport, type StackState, stateOf } from "../backend/state.js";
+import { parseExport, refuseNonOwner, type StackState, stateOf } from "../backend/state.js";
 import type { Workspace } from "../backend/workspace.js";
 
 /** Ways to end an engine run early. */
@@ -84,10 +85,14 @@ export interface EngineOptions {
   /** The machine's unless given. */
   readonly clock?: Clock;
   onEngine?(pid: number | undefined): void;
+  /** Before the first call that may change the cloud or the records. What it throws keeps that from being made. */
+  beforeWork?(): Promise<void>;
   /** Of whoever leads others (rule 5.7): who has locked a stack in an earlier one, on whatever machine, has ended. */
   readonly term?: LeaseTerm;
   /** Of one who leads others. */
   readonly guard?: EngineGuard;
+  /** Who changes stacks: locks on what is somebody else's are theirs to judge. Anybody's are looked at without. */
+  readonly owner?: string;
   /** Whether it changes stacks, under their locks: then it also restores a state that was cut off. */
   readonly changes?: boolean;
   /** Told what people have to know beside what they asked for. */
@@ -126,7 +131,7 @@ export interface HandlerSession {
 /** What a run needs of an engine. */
 export type StackEngine = Pick<
   Engine,
-  "assertAlive" | "destroy" | "pass" | "readState" | "refresh" | "unsettled"
+  "assertAlive" | "beginWork" | "destroy" | "pass" | "readState" | "refresh" | "unsettled"
 >;
 
 /** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
@@ -137,6 +142,7 @@ export class Engine {
   private running: { readonly pid: number; readonly is: ProcessIdentity | undefined } | undefined;
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
+  private hasBegun = false;
 
   /** The state that was last read of a stack, until an engine runs on it. */
   private readonly lastRead = new Map<string, StackState>();
@@ -150,6 +156,21 @@ export class Engine {
     const keys = new StackKeys(workspace);
     this.stacks = new BackendStacks(workspace, keys, (args, what) => this.mustRun(args, what));
     this.checkpoints = new CheckpointReader(workspace, keys);
+  }
+
+  /**
+   * To be called before calls that change the cloud without an engine, too: from then on others can see that somebody is at it. Does
+   * nothing the second time. Throws BAD_STATE when the backend takes no notes.
+   */
+  async beginWork(): Promise<void> {
+    if (this.hasBegun) return;
+    await this.options.beforeWork?.();
+    this.hasBegun = true;
+  }
+
+  /** See Workspace.stateName. */
+  stateName(how: "reads" | "makes"): string {
+    return this.options.workspace.stateName(how);
   }
 
   /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
@@ -301,7 +322,8 @@ export class Engine {
 
   /**
    * Removes Pulumi's lock when whoever took it is provably dead. A holder that lives is given a moment to
-   * end. Throws LOCKED naming one that still lives then, or of whom nothing is known.
+   * end. Throws LOCKED naming one that still lives then, or of whom nothing is known, and NOT_OWNER for a stack of another owner,
+   * whose locks stay.
    */
   async releaseDeadLock(stack: string): Promise<void> {
     const giveUpAtMs = this.clock.now() + beginPatienceMs;
@@ -313,10 +335,15 @@ export class Engine {
         locks.map(({ lock }) => lock),
       );
       const living = found.find(({ liveness }) => liveness !== "dead");
-      if (living === undefined) return this.removeDead(stack, locks);
+      if (living === undefined) {
+        const { owner } = this.options;
+        if (owner !== undefined) refuseNonOwner(await this.readState(stack), owner, "change");
+        return this.removeDead(stack, locks);
+      }
       const isOver = living.liveness !== "alive" || this.clock.now() > giveUpAtMs;
       const lives = living.liveness === "alive";
-      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living.lock, { stack, lives });
+      const how = { unlock: unlockHint(stack, this.options.workspace), lives };
+      if (isOver) throw lockedByPulumi(`cannot change ${stack}`, living.lock, how);
       await untilUnlocked(this.sightOf(stack), giveUpAtMs);
     }
   }
@@ -330,6 +357,8 @@ export class Engine {
     workspace.dropDamagedMetadata(stack);
     this.mendState(stack);
     this.unsettled = true;
+    // Without the lock nothing else tells whoever comes next.
+    await this.beginWork();
     for (const { remove } of locks) await remove?.();
     if (locks.some(({ remove }) => remove === undefined)) {
       await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
@@ -376,6 +405,7 @@ export class Engine {
 
   private async attached(run: AttachedRun, stack: string, session: HandlerSession) {
     const { serveAttached } = await import("../../dynamic/attached-server.js");
+    await this.beginWork();
     const server = await serveAttached(session.lookup, () => session.cancelled());
     try {
       const { inTurn = atOnce, workspace } = this.options;

@@ -1,10 +1,10 @@
 import type { Clock } from "../../provider/port.js";
 import { Engine, type EngineOptions } from "./engine.js";
 import { StackLock } from "../locks/lock.js";
-import { forgetGivenUp, givenUpNotes } from "../locks/noted-engines.js";
+import { forgetNotes, givenUpNotes, noteWork, openWork } from "../locks/noted-engines.js";
 import { refuseFullDisk } from "./disk-room.js";
 
-interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine"> {
+interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine" | "beforeWork"> {
   readonly stack: string;
   /** Shown to whoever finds the stack locked. */
   readonly command: string;
@@ -19,27 +19,40 @@ export async function withLockedStack<T>(
   { stack, command, clock, ...options }: LockedStackOptions,
   work: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const { workspace, term } = options;
+  const { workspace, term, interruption } = options;
   const { stateDir } = workspace;
   const name = workspace.lockName(stack);
   refuseFullDisk(workspace, stack);
   const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, term });
+  let hasEnded = () => Promise.resolve();
   const engine = new Engine({
     ...options,
     clock,
     changes: true,
     onEngine: (pid) => lock.setEngine(pid),
+    beforeWork: async () => {
+      hasEnded = await noteWork(workspace, stack, term);
+    },
   });
   try {
-    const givenUp = await givenUpNotes(workspace, stack);
-    engine.unsettled = lock.wasTakenOver || givenUp.length > 0;
+    const others = await openWork(workspace, stack, term);
+    const notes = [...(await givenUpNotes(workspace, stack)), ...others.map(({ key }) => key)];
+    engine.unsettled = lock.wasTakenOver || notes.length > 0;
     await engine.releaseDeadLock(stack);
     await engine.stacks.expect(stack);
     const result = await work(engine);
-    if (!engine.unsettled) await forgetGivenUp(workspace, givenUp);
+    if (!engine.unsettled) {
+      const living = new Set(others.flatMap(({ key, isLiving }) => (isLiving ? [key] : [])));
+      await forgetNotes(
+        workspace,
+        notes.filter((key) => !living.has(key)),
+      );
+    }
     return result;
   } finally {
     engine.end();
-    lock.release();
+    // What a killed engine asked for may still happen: whoever comes next is told, wherever they are.
+    if (!engine.unsettled && interruption?.kill.aborted !== true) await hasEnded();
+    lock.release(engine.unsettled);
   }
 }

@@ -115,6 +115,7 @@ export class Run {
 
   async toTheEnd(): Promise<RunResult> {
     refuseForeign(this.state, this.goal.stack);
+    await this.options.engine.beginWork();
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);
