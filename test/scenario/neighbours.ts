@@ -27,7 +27,7 @@ export async function plantNeighbours(sandbox: Sandbox, objects: readonly Named[
 }
 
 /** Twins of all there is, of a cluster in a third namespace. */
-function addStrangers(cloudFile: string): void {
+export function addStrangers(cloudFile: string): void {
   const database = new DatabaseSync(cloudFile, { timeout: 5_000 });
   try {
     const columns = database.prepare("SELECT name FROM pragma_table_info('resources')").all();
