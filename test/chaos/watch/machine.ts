@@ -1,8 +1,7 @@
-import { execFileSync } from "node:child_process";
-import { randomBytes, randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { asOnMachine } from "../../scenario/another-machine.js";
 import { Sandbox, type SandboxOptions, sharedBackend } from "../../scenario/sandbox.js";
 import type { Postgres } from "../../support/postgres.js";
 import { TcpRelay } from "../../support/tcp-relay.js";
@@ -13,32 +12,6 @@ export interface Machine {
   readonly sandbox: Sandbox;
   /** Its way to PostgreSQL; none where stacks are kept in files. */
   readonly relay: TcpRelay | undefined;
-}
-
-/** What the host name, the machine id and the boot id of a process are, and of all that it starts. */
-const becomeMachine = `hostname "$1" && mount --bind "$2" /etc/machine-id &&
-mount --bind "$3" /proc/sys/kernel/random/boot_id && shift 3 && exec "$@"`;
-
-/**
- * Runs a command as on another machine: with another host name, machine id and kernel start, in namespaces of its own. Its pids
- * stay those of this machine, so that it can be killed from here.
- */
-function runnerOf(name: string, folder: string): string[] {
-  const [machine, boot] = [join(folder, "machine-id"), join(folder, "boot-id")];
-  writeFileSync(machine, `${randomBytes(16).toString("hex")}\n`);
-  writeFileSync(boot, `${randomUUID()}\n`);
-  const shell = ["sh", "-c", becomeMachine, "machine", name, machine, boot];
-  return ["unshare", "--uts", "--mount", "--", ...shell];
-}
-
-/** Whether this machine lets us make others out of itself. */
-export function canMakeMachines(): boolean {
-  try {
-    execFileSync("unshare", ["--uts", "--mount", "--", "hostname", "another"], { stdio: "pipe" });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Two machines under different names that share a cloud and PostgreSQL, each with a way of its own to the latter. */
@@ -58,7 +31,7 @@ export async function twoMachines(
       {
         ...options,
         backend: sharedBackend(url, env),
-        runner: runnerOf(name, folder),
+        runner: asOnMachine(name, folder),
         parent: folder,
       },
     );

@@ -142,7 +142,9 @@ export class WatchWorld {
         return /"(leads|follows)"/.test(command.said);
       },
       90_000,
-    );
+    ).catch((error: unknown) => {
+      throw new Error(`${(error as Error).message}:\n${command.said}`);
+    });
     return replica;
   }
 
