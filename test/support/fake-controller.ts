@@ -75,6 +75,7 @@ export class FakeController {
     const outcome = await Promise.race([worked, this.process.killed]);
     if (outcome !== "killed") return outcome;
     this.deaths += 1;
+    this.world.cloud.activity = "recovery";
     this.isUnsettled = true;
     this.restart();
     this.isUnsettled = false;

@@ -198,7 +198,12 @@ export class ApiGate {
 
   private send({ request, body }: Passage, answered: (answer: IncomingMessage) => void) {
     const { method, url, headers } = request;
-    const { host: _host, connection: _connection, "transfer-encoding": _chunked, ...rest } = headers;
+    const {
+      host: _host,
+      connection: _connection,
+      "transfer-encoding": _chunked,
+      ...rest
+    } = headers;
     const sent = send(
       new URL(url ?? "/", this.server.url),
       {
@@ -281,6 +286,7 @@ function throughPort(config: KubeConfig, port: number): string {
   const copy = new KubeConfig();
   copy.loadFromString(config.exportConfig());
   const [cluster] = copy.clusters;
-  copy.clusters = cluster === undefined ? [] : [{ ...cluster, server: `https://127.0.0.1:${port}` }];
+  copy.clusters =
+    cluster === undefined ? [] : [{ ...cluster, server: `https://127.0.0.1:${port}` }];
   return copy.exportConfig();
 }

@@ -1,5 +1,4 @@
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { asOnMachine } from "../../scenario/another-machine.js";
 import { Sandbox, type SandboxOptions, sharedBackend } from "../../scenario/sandbox.js";
@@ -14,15 +13,18 @@ export interface Machine {
   readonly relay: TcpRelay | undefined;
 }
 
-/** Two machines under different names that share a cloud and PostgreSQL, each with a way of its own to the latter. */
+/**
+ * Two machines under different names that share a cloud and PostgreSQL, each with a way of its own to the latter. Their files are in
+ * a folder that somebody else removes.
+ */
 export async function twoMachines(
   judged: Sandbox,
   postgres: Postgres,
-  options: SandboxOptions,
+  { parent, ...options }: SandboxOptions & { readonly parent: string },
 ): Promise<Machine[]> {
   const machines: Machine[] = [];
   for (const name of ["north", "south"]) {
-    const folder = mkdtempSync(join(tmpdir(), `capstan-${name}-`));
+    const folder = mkdtempSync(join(parent, `${name}-`));
     const relay = await TcpRelay.to(postgres.port);
     const url = postgres.url.replace(`:${postgres.port}/`, `:${relay.port}/`);
     const env = judged.options.backend?.env ?? {};

@@ -37,13 +37,21 @@ export function watchBoundaries(
       const key = `${what} ${name}`;
       const nth = (counted.get(key) ?? 0) + 1;
       counted.set(key, nth);
-      return (["before", "after"] as const).map(
-        (side): WatchBoundary => ({ side, kind: "write", what, name, nth }),
-      );
+      return (["before", "after"] as const).map((side): WatchBoundary => ({
+        side,
+        kind: "write",
+        what,
+        name,
+        nth,
+      }));
     });
-  const calls = callBoundaries(ledger).map(
-    ({ side, what, name, nth }): WatchBoundary => ({ side, kind: "call", what, name, nth }),
-  );
+  const calls = callBoundaries(ledger).map(({ side, what, name, nth }): WatchBoundary => ({
+    side,
+    kind: "call",
+    what,
+    name,
+    nth,
+  }));
   return [...writes, ...calls].filter(({ what, nth }) => nth <= (mostAlike[what] ?? Infinity));
 }
 

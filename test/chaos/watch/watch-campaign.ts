@@ -4,27 +4,25 @@ import { repository } from "../../scenario/sandbox.js";
 import { chance, pickBy, shuffleBy } from "../random.js";
 import { type LifeTargets, lifeTargetsOf } from "../targets.js";
 import { verdictCounts, verdictProblems } from "../verdict.js";
-import {
-  commonBoundaries,
-  type WatchBoundary,
-  watchBoundaryText,
-} from "./watch-boundary.js";
+import { commonBoundaries, type WatchBoundary, watchBoundaryText } from "./watch-boundary.js";
 import { isMeantAt, needsSuccessor, type WatchFault } from "./watch-fault.js";
 import {
   type LifeRecord,
+  operationsUntil,
   playLife,
   recordLife,
   type WatchLife,
   type WatchPoint,
   type WatchResult,
 } from "./watch-life.js";
+import { nothingFound } from "./watch-judge.js";
 import { type WatchOperation, watchOperations } from "./watch-operation.js";
-import { WatchStage } from "./world.js";
+import { type WatchBackend, WatchStage } from "./world.js";
 
 /** What a campaign over the watch loop tries. */
 export interface WatchOptions {
   readonly scenario: string;
-  readonly backend: "file" | "postgres";
+  readonly backend: WatchBackend;
   readonly operations: readonly WatchOperation[];
   readonly faults: readonly WatchFault[];
   readonly seed: number;
@@ -62,7 +60,7 @@ export async function runWatchCampaign(
     const boundaries = [...record.boundaries.values()].flat().length;
     say(`${scenario}: ${points.length} points of ${boundaries} boundaries, seed ${seed}`);
     const results = await playAll(stages, livesOf(points), { targets, record, options, say });
-    const failed = results.filter(({ verdict }) => verdictProblems(verdict).length > 0).length;
+    const failed = results.filter((result) => !hasPassed(result)).length;
     return { passed: results.length - failed, failed };
   } finally {
     await Promise.all(stages.map((stage) => stage.close()));
@@ -71,14 +69,30 @@ export async function runWatchCampaign(
 
 async function startStages(
   workers: number,
-  backend: WatchOptions["backend"],
+  backend: WatchBackend,
   program: string | undefined,
 ): Promise<WatchStage[]> {
   const stages: WatchStage[] = [];
   for (let count = 0; count < workers; count += 1) {
-    stages.push(await WatchStage.start(backend, program));
+    stages.push(await startStage(backend, program));
   }
   return stages;
+}
+
+/** Where much else runs, an API server is not always ready in time. */
+const stageTries = 4;
+
+async function startStage(
+  backend: WatchBackend,
+  program: string | undefined,
+  tries = stageTries,
+): Promise<WatchStage> {
+  try {
+    return await WatchStage.start(backend, program);
+  } catch (error) {
+    if (tries <= 1) throw error;
+    return startStage(backend, program, tries - 1);
+  }
 }
 
 /** What two undisturbed lives have in common: names of objects have to be the same in both. */
@@ -185,48 +199,67 @@ function lifeOf(points: readonly WatchPoint[]): WatchLife {
   const last = watchOperations.findLast((name) =>
     points.some(({ operation }) => operation === name),
   );
-  return { until: last ?? "create", points };
+  return { operations: operationsUntil(last ?? "create"), points };
 }
 
+interface Playing {
+  readonly targets: LifeTargets;
+  readonly record: LifeRecord;
+  readonly options: WatchOptions;
+  readonly say: (line: string) => void;
+}
+
+/** Plays all lives, some side by side. What a life does not come to is played in another one. */
 async function playAll(
-  stages: WatchStage[],
+  stages: readonly WatchStage[],
   lives: readonly WatchLife[],
-  about: {
-    readonly targets: LifeTargets;
-    readonly record: LifeRecord;
-    readonly options: WatchOptions;
-    readonly say: (line: string) => void;
-  },
+  playing: Playing,
 ): Promise<WatchResult[]> {
-  const { targets, record, options, say } = about;
-  const { backend, program, out } = options;
   const results: WatchResult[] = [];
   const queue = [...lives];
-  const work = async (index: number) => {
+  const work = async (stage: WatchStage) => {
     for (let life = queue.shift(); life !== undefined; life = queue.shift()) {
-      let hasFailed = false;
-      const left = await playLife(stages[index] as WatchStage, life, {
-        targets,
-        names: record.names,
-        tell: (result, world) => {
-          results.push(result);
-          say(watchResultLine(result));
-          const problems = verdictProblems(result.verdict);
-          hasFailed = problems.length > 0;
-          for (const problem of problems) say(`  ${problem.replaceAll("\n", "\n    ")}`);
-          if (hasFailed) for (const line of lastWordsOf(world)) say(`    ${line}`);
-          if (out !== undefined) appendFileSync(out, `${JSON.stringify(documentOf(result))}\n`);
-        },
-      });
+      const played = await playOne(stage, life, playing);
+      results.push(...played);
+      const met = new Set(played.map(({ point }) => point));
+      const left = life.points.filter((point) => !met.has(point));
       if (left.length > 0) queue.push(lifeOf(left));
-      if (!hasFailed) continue;
-      // What a failed point has left in the API server is nobody's to judge.
-      await stages[index]?.close();
-      stages[index] = await WatchStage.start(backend, program);
     }
   };
-  await Promise.all(stages.map((_, index) => work(index)));
+  await Promise.all(stages.map(work));
   return results;
+}
+
+/** The results of one life. One that breaks before its first point has failed there. */
+async function playOne(
+  stage: WatchStage,
+  life: WatchLife,
+  { targets, record, options: { out }, say }: Playing,
+): Promise<WatchResult[]> {
+  const results: WatchResult[] = [];
+  const tell = (result: WatchResult, words: readonly string[]) => {
+    results.push(result);
+    say(watchResultLine(result));
+    for (const one of verdictProblems(result.verdict)) say(`  ${one.replaceAll("\n", "\n    ")}`);
+    if (!hasPassed(result)) for (const line of words) say(`    ${line}`);
+    if (out !== undefined) appendFileSync(out, `${JSON.stringify(documentOf(result))}\n`);
+  };
+  try {
+    await playLife(stage, life, {
+      targets,
+      names: record.names,
+      tell: (result, world) => tell(result, lastWordsOf(world)),
+    });
+  } catch (error) {
+    const point = life.points[results.length];
+    const stuck = [`before the point: ${(error as Error).message}`];
+    if (point !== undefined) tell({ point, verdict: { ...nothingFound, stuck }, seconds: 0 }, []);
+  }
+  return results;
+}
+
+function hasPassed({ verdict }: WatchResult): boolean {
+  return verdictProblems(verdict).length === 0;
 }
 
 /** "scale | after create workers-... #1 | frozen | orphans 0, ... | 24.2 s | passed" */
@@ -239,18 +272,28 @@ export function watchResultLine({ point, verdict, seconds }: WatchResult): strin
     `${fault}${then}`,
     verdictCounts(verdict),
     `${seconds.toFixed(1)} s`,
-    verdictProblems(verdict).length === 0 ? "passed" : "FAILED",
+    hasPassed({ point, verdict, seconds }) ? "passed" : "FAILED",
   ].join(" | ");
 }
 
 function documentOf({ point, verdict, seconds }: WatchResult) {
   const { operation, boundary, fault, second } = point;
   const passed = verdictProblems(verdict).length === 0;
-  return { operation, boundary: watchBoundaryText(boundary), fault, second, seconds, passed, verdict };
+  return {
+    operation,
+    boundary: watchBoundaryText(boundary),
+    fault,
+    second,
+    seconds,
+    passed,
+    verdict,
+  };
 }
 
 /** The end of what each controller said that is still there. */
-function lastWordsOf({ replicas }: Parameters<Parameters<typeof playLife>[2]["tell"]>[1]): string[] {
+function lastWordsOf({
+  replicas,
+}: Parameters<Parameters<typeof playLife>[2]["tell"]>[1]): string[] {
   return replicas.flatMap(({ door, command }) => [
     `${door.name}:`,
     ...command.said.trimEnd().split("\n").slice(-12),

@@ -1,5 +1,5 @@
 import { clearFaultsOf, isWritable, setWideFault } from "../../scenario/cloud-faults.js";
-import { killAll } from "../../scenario/process-tree.js";
+import type { Command } from "../../scenario/command.js";
 import { until } from "../../scenario/until.js";
 import type { WatchBoundary, WatchHold } from "./watch-boundary.js";
 import type { Replica, WatchWorld } from "./world.js";
@@ -69,10 +69,7 @@ export async function strike(
       hold.release("drop");
       return nothing;
     case "cli":
-      // Once seen, what it started belongs to its tree, even if it outlives it.
-      void command.descendants;
-      killAll([command.pid]);
-      await command.finished;
+      await killFront(command);
       hold.release("drop");
       return nothing;
     case "late":
@@ -108,7 +105,14 @@ export async function strike(
   }
 }
 
-async function nothing(): Promise<void> {}
+const nothing: Aftermath = () => Promise.resolve();
+
+/** What it started lives on, and belongs to its tree even so. */
+async function killFront(command: Command): Promise<void> {
+  command.noteTree();
+  command.signal("SIGKILL");
+  await command.finished;
+}
 
 /** The simulated cloud is one file: whoever is stopped while writing to it keeps everybody out, which no cloud does. */
 async function freeze({ sandbox }: WatchWorld, { command }: Replica): Promise<void> {

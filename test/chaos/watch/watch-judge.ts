@@ -92,10 +92,7 @@ export function namesOf(objects: readonly ShownObject[]): string[] {
 }
 
 /** What a user wrote, and is not there any more. */
-function lostWords(
-  objects: readonly ShownObject[],
-  wanted: readonly ManifestObject[],
-): string[] {
+function lostWords(objects: readonly ShownObject[], wanted: readonly ManifestObject[]): string[] {
   return wanted.flatMap(({ kind, metadata, spec }) => {
     const found = objects.find((one) => one.kind === kind && one.metadata.name === metadata.name);
     if (found === undefined) return [`${kind} ${metadata.name} is gone`];
@@ -149,17 +146,12 @@ function machineProblems(objects: readonly ShownObject[], alive: readonly CloudR
 }
 
 /** Counts in statuses are those of hosts, which the other parts of the judge have compared with what is wanted. */
-function setProblems(
-  objects: readonly ShownObject[],
-  wanted: readonly ManifestObject[],
-): string[] {
+function setProblems(objects: readonly ShownObject[], wanted: readonly ManifestObject[]): string[] {
   return wanted
     .filter(({ kind }) => kind === "MachineDeployment")
     .flatMap(({ kind, metadata, spec }) => {
       const replicas = Number(spec["replicas"] ?? 1);
-      const owner = objects.find(
-        (one) => one.kind === kind && one.metadata.name === metadata.name,
-      );
+      const owner = objects.find((one) => one.kind === kind && one.metadata.name === metadata.name);
       if (owner === undefined) return [];
       const sets = objects.filter(
         ({ kind: one, metadata: { ownerReferences = [] } }) =>
@@ -258,7 +250,9 @@ export function finalizerProblems(
   const left =
     kind === "Cluster"
       ? alive
-      : alive.filter(({ kind: one, name: host }) => one === "LocalHost" && machineOf(host) === object);
+      : alive.filter(
+          ({ kind: one, name: host }) => one === "LocalHost" && machineOf(host) === object,
+        );
   return left.map(({ name: one }) => `${name} is let go while ${one} lives`);
 }
 

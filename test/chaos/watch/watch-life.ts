@@ -5,7 +5,12 @@ import { until } from "../../scenario/until.js";
 import type { LifeTargets, ManifestObject } from "../targets.js";
 import type { PlaceVerdict } from "../verdict.js";
 import type { GateHold } from "./api-gate.js";
-import { holdAt, type WatchBoundary, watchBoundaries, watchBoundaryText } from "./watch-boundary.js";
+import {
+  holdAt,
+  type WatchBoundary,
+  watchBoundaries,
+  watchBoundaryText,
+} from "./watch-boundary.js";
 import {
   type Aftermath,
   hangingBy,
@@ -40,7 +45,8 @@ export interface WatchResult {
 
 /** One cluster from its creation to its end, and the points that it meets, one at most in each operation. */
 export interface WatchLife {
-  readonly until: WatchOperation;
+  /** In this order; the first is create. */
+  readonly operations: readonly WatchOperation[];
   readonly points: readonly WatchPoint[];
 }
 
@@ -88,7 +94,7 @@ export function operationsUntil(last: WatchOperation): WatchOperation[] {
 
 /**
  * Plays one life and tells each result. After a failed point it ends: what comes later would be judged by what that has
- * left. Answers the points that it did not come to.
+ * left.
  */
 export async function playLife(
   stage: WatchStage,
@@ -98,13 +104,13 @@ export async function playLife(
     readonly names: LifeRecord["names"] | undefined;
     readonly tell: (result: WatchResult, world: WatchWorld) => void;
   },
-): Promise<readonly WatchPoint[]> {
+): Promise<void> {
   const { targets, names, tell } = about;
   const world = await stage.world(targets.create);
   let strangers: readonly CloudRow[] = [];
   try {
     await world.replenish();
-    for (const operation of operationsUntil(life.until)) {
+    for (const operation of life.operations) {
       const point = life.points.find((one) => one.operation === operation);
       if (point === undefined) {
         await play(world, operation, targets);
@@ -118,7 +124,7 @@ export async function playLife(
         const judged = { ...verdict, laws: [...verdict.laws, ...changed] };
         tell({ point, verdict: judged, seconds: (Date.now() - begin) / 1000 }, world);
         const isRight = Object.values(judged).every((one) => (one as string[]).length === 0);
-        if (!isRight) return life.points.slice(life.points.indexOf(point) + 1);
+        if (!isRight) return;
       }
       if (operation === "create") {
         addStrangers(world.sandbox.cloudFile);
@@ -126,7 +132,6 @@ export async function playLife(
       }
       await world.replenish();
     }
-    return [];
   } finally {
     await world.close();
   }
@@ -199,7 +204,10 @@ async function strikeSuccessor(
   await world.add();
   const isReached = await comesTo(hold);
   if (!isReached) return async () => hold.release("drop");
-  const as = { isReached: () => hold.isReached, release: (dead: "drop" | "evenSo") => hold.release(dead) };
+  const as = {
+    isReached: () => hold.isReached,
+    release: (dead: "drop" | "evenSo") => hold.release(dead),
+  };
   return strike(world, fault, successor, as);
 }
 

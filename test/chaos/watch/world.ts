@@ -21,21 +21,23 @@ export interface Replica {
   readonly machine: Machine;
 }
 
-/** What lasts over the lives of many clusters: an API server, and PostgreSQL where stacks are kept there. */
+/** Where stacks are kept. */
+export type WatchBackend = "file" | "postgres";
+
+/** What lasts over the lives of many clusters: an API server. */
 export class WatchStage {
   private constructor(
     readonly server: ApiServer,
-    readonly postgres: Postgres | undefined,
+    private readonly backend: WatchBackend,
     private readonly folder: string,
     private readonly program: string | undefined,
   ) {}
 
   /** `program`: the command line that is run; the repository's without. */
-  static async start(backend: "file" | "postgres", program?: string): Promise<WatchStage> {
+  static async start(backend: WatchBackend, program?: string): Promise<WatchStage> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-chaos-"));
     const server = await ApiServer.start({ controllers: true });
-    const postgres = backend === "postgres" ? await Postgres.start() : undefined;
-    const stage = new WatchStage(server, postgres, folder, program);
+    const stage = new WatchStage(server, backend, folder, program);
     const installing = await Sandbox.make({ machines: {} }, stage.options);
     await installing.capstan(0, "install");
     await installing.close();
@@ -46,18 +48,27 @@ export class WatchStage {
 
   /** A world without a cluster in it. Whoever gets it closes it. */
   async world(objects: readonly ManifestObject[]): Promise<WatchWorld> {
-    const { postgres, server } = this;
+    const { server } = this;
     await this.clear();
-    if (postgres === undefined) {
+    if (this.backend === "file") {
       const sandbox = await Sandbox.make({ machines: {} }, this.options);
       await sandbox.capstan(0, "local", "fault", "--clear");
-      return new WatchWorld(server, sandbox, [{ name: "here", sandbox, relay: undefined }], objects);
+      return new WatchWorld(
+        server,
+        sandbox,
+        [{ name: "here", sandbox, relay: undefined }],
+        objects,
+      );
     }
+    const postgres = await Postgres.start();
     const backend = sharedBackend(postgres.url, postgresEnv(postgres, this.folder));
     const sandbox = await Sandbox.make({ machines: {} }, { ...this.options, backend });
     await sandbox.capstan(0, "local", "fault", "--clear");
-    const machines = await twoMachines(sandbox, postgres, this.options);
-    return new WatchWorld(server, sandbox, machines, objects);
+    const machines = await twoMachines(sandbox, postgres, {
+      ...this.options,
+      parent: this.folder,
+    });
+    return new WatchWorld(server, sandbox, machines, objects, postgres);
   }
 
   /** Nothing is left of the life before, also where that did not come to its end. Nobody may work on it any more. */
@@ -75,7 +86,6 @@ export class WatchStage {
   }
 
   async close(): Promise<void> {
-    await this.postgres?.stop();
     await this.server.stop();
     rmSync(this.folder, { recursive: true, force: true });
   }
@@ -110,6 +120,7 @@ export class WatchWorld {
     readonly sandbox: Sandbox,
     readonly machines: readonly Machine[],
     objects: readonly ManifestObject[],
+    private readonly postgres?: Postgres,
   ) {
     this.gate = new ApiGate(server);
     this.stack = stackOf(objects);
@@ -202,6 +213,7 @@ export class WatchWorld {
       await sandbox.close();
     }
     await this.sandbox.close();
+    await this.postgres?.stop();
   }
 
   private async end(replica: Replica): Promise<void> {
