@@ -202,6 +202,7 @@ function assertIsAs(host: string, spec: JsonObject, shape: MachineShape): void {
 
 describe("Reconciler, whatever happens", () => {
   it("brings about what is asked for in the end, breaks no law, and lets everything go", async () => {
+    let deaths = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(turns, { minLength: 1, maxLength: 4 }), async (played) => {
         const controller = new FakeController();
@@ -223,8 +224,10 @@ describe("Reconciler, whatever happens", () => {
         await comeToRest(controller);
         assert.deepEqual(server.all(), []);
         assert.deepEqual(world.alive(), []);
+        deaths += controller.deaths;
       }),
       { numRuns: 40 },
     );
+    assert.ok(deaths > 0, "some are killed in the middle of their work");
   }).timeout(120_000);
 });

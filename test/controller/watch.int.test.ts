@@ -149,7 +149,7 @@ describe("capstan watch on an API server", function () {
       await first.killTree();
       assert.equal(second.hasEnded, false, second.said);
       await rig.untilRunning("demo", 12, 90_000);
-      assert.match(second.said, /"leads"[^\n]*"leader":"elsewhere_/);
+      assert.match(second.said, /"leader":"elsewhere_[^\n]*"leads"/);
       assert.deepEqual(await providerIds(), rig.hostsAlive());
       await there.assertSound("default.demo");
       await assertEnds(second);
