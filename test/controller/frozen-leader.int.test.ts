@@ -75,10 +75,13 @@ describe("a leader that is frozen in a pass, with another one on another machine
       const first = await rig.watchLeading();
       const second = there.start("watch", "--period", "1");
       await rig.applyManifests();
-      await until("the host of worker-1 is being made", () =>
-        sandbox
-          .ledger()
-          .some(({ call, name }) => call === "create" && name?.startsWith("worker-1")),
+      await until(
+        "the host of worker-1 is being made",
+        () =>
+          sandbox
+            .ledger()
+            .some(({ call, name }) => call === "create" && name?.startsWith("worker-1")),
+        60_000,
       );
       // Not while it writes to the cloud's file: whoever is frozen then keeps everybody out of that.
       await setTimeout(1_000);
