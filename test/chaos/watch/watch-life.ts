@@ -222,8 +222,7 @@ async function judgeNow(
   wanted: readonly ManifestObject[] | undefined,
   names: readonly string[] | undefined,
 ): Promise<PlaceVerdict> {
-  const { sandbox, stack } = world;
-  const deployment = await sandbox.deploymentIfAny(stack);
+  const deployment = await world.deployment();
   const shown = { rows: world.own(), objects: await world.objects(), wanted, names };
   const verdict = judgeSettled(shown, deployment);
   return { ...verdict, laws: lawsIn(world) };

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import type { Command } from "../../scenario/command.js";
 import { clearFaults } from "../../scenario/cloud-faults.js";
-import { type CloudRow, mutationsIn } from "../../scenario/ledger-judge.js";
+import { type CloudRow, type Deployment, mutationsIn } from "../../scenario/ledger-judge.js";
 import { Sandbox, type SandboxOptions, sharedBackend } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { ApiServer } from "../../support/api-server.js";
@@ -36,7 +36,7 @@ export class WatchStage {
   /** `program`: the command line that is run; the repository's without. */
   static async start(backend: WatchBackend, program?: string): Promise<WatchStage> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-chaos-"));
-    const server = await ApiServer.start({ controllers: true });
+    const server = await ApiServer.start();
     const stage = new WatchStage(server, backend, folder, program);
     const installing = await Sandbox.make({ machines: {} }, stage.options);
     await installing.capstan(0, "install");
@@ -183,6 +183,12 @@ export class WatchWorld {
   /** Every object of our kinds. */
   objects(): Promise<ShownObject[]> {
     return objectsOn(this.server);
+  }
+
+  /** What Pulumi has recorded, read on a machine on which an engine has run. */
+  async deployment(): Promise<Deployment> {
+    const known = this.machines.find(({ sandbox }) => existsSync(join(sandbox.state, "work")));
+    return known === undefined ? {} : known.sandbox.deploymentIfAny(this.stack);
   }
 
   /** Whether neither objects nor the cloud have been changed for a while. */
