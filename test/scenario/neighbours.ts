@@ -26,6 +26,12 @@ export async function plantNeighbours(sandbox: Sandbox, objects: readonly Named[
   addStrangers(sandbox.cloudFile);
 }
 
+/** A reference in a spec, from the twin of one resource to that of another: else one would be in use by a stranger. */
+function toTwin(spec: string, field: string): string {
+  const id = `${spec} ->> '${field}'`;
+  return `iif(${id} IS NULL, ${spec}, json_set(${spec}, '$.${field}', 'stranger-' || (${id})))`;
+}
+
 /** Twins of all there is, of a cluster in a third namespace. */
 export function addStrangers(cloudFile: string): void {
   const database = new DatabaseSync(cloudFile, { timeout: 5_000 });
@@ -36,6 +42,7 @@ export function addStrangers(cloudFile: string): void {
       token: "'stranger ' || token",
       cluster: "'stranger/' || substr(cluster, instr(cluster, '/') + 1)",
       cluster_uid: "'stranger-' || cluster_uid",
+      spec: toTwin(toTwin("spec", "networkId"), "hostId"),
     };
     const twin = columns.map(({ name }) => values[String(name)] ?? String(name));
     database.exec(`INSERT INTO resources SELECT ${twin.join(", ")} FROM resources`);
