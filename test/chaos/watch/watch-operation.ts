@@ -77,6 +77,8 @@ export async function untilSettled(
   await until(
     "it settles",
     async () => {
+      // Nothing makes good what went wrong already.
+      if (world.trespasses.length > 0) throw new Error("it went wrong on its way");
       if (!world.isQuiet()) return false;
       last = judgeShown({
         rows: world.own(),
