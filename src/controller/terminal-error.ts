@@ -6,7 +6,9 @@ import type { TerminalError } from "../source/cluster-view.js";
  * Source: docs/cluster-api.md#cluster.
  */
 export function terminalErrorOf(error: CapstanError): TerminalError | undefined {
-  const { message, hint } = error;
+  const { message, hint, retryable } = error;
+  // A backend that is away for a moment, say: whoever met it knows better than the code tells.
+  if (retryable) return undefined;
   const told = hint === undefined ? message : `${message}; ${hint}`;
   switch (error.code) {
     case "INVALID_INPUT":

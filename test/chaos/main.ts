@@ -25,6 +25,8 @@ import {
   unfitText,
 } from "./report.js";
 import { verdictProblems } from "./verdict.js";
+import { runWatchCampaign } from "./watch/watch-campaign.js";
+import { readWatchOptions, watchUsage } from "./watch/watch-options.js";
 
 /** Runs what the options say and prints a line for each point. Exit code 0: nothing failed. */
 async function chaos(options: Options): Promise<number> {
@@ -131,17 +133,35 @@ async function compare({ provider, parts, seed }: Options): Promise<number> {
   return 0;
 }
 
+/** Strikes leaders of the watch loop. Exit code 0: nothing failed. */
+async function watch(args: readonly string[]): Promise<number> {
+  const options = readWatchOptions(args);
+  if (options === undefined) {
+    process.stdout.write(watchUsage);
+    return 0;
+  }
+  const begin = Date.now();
+  if (options.out !== undefined) writeFileSync(options.out, "");
+  const { passed, failed } = await runWatchCampaign(options, say);
+  say(`${((Date.now() - begin) / 60_000).toFixed(1)} min`);
+  say(`${passed} passed, ${failed} failed`);
+  return failed > 0 || passed === 0 ? 1 : 0;
+}
+
 function say(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
+const args = process.argv.slice(2);
+const isWatch = args.includes("--watch");
 try {
-  const options = readOptions(process.argv.slice(2));
-  if (options === undefined) process.stdout.write(usage);
+  const options = isWatch ? undefined : readOptions(args);
+  if (isWatch) process.exitCode = await watch(args);
+  else if (options === undefined) process.stdout.write(usage);
   else if (options.contestant === "pulumi") process.exitCode = await compare(options);
   else process.exitCode = await chaos(options);
 } catch (error) {
   if (!(error instanceof BadUsage)) throw error;
-  process.stderr.write(`chaos: ${error.message}\n${usage}`);
+  process.stderr.write(`chaos: ${error.message}\n${isWatch ? watchUsage : usage}`);
   process.exitCode = 64;
 }

@@ -36,6 +36,7 @@ export const usage = `npm run chaos -- [options]
   --contestant pulumi the same kills against a plain Pulumi program, counted and not judged
   --workers N         how many runs side by side (default 2)
   --out FILE          write each result as a line of JSON
+  --watch             controllers of the watch loop instead, with options of its own (--watch --help)
 `;
 
 /** Operations on one scenario. */
@@ -199,24 +200,28 @@ function parse(args: readonly string[]) {
   }
 }
 
-function pointsOf(text: string): number | undefined {
+/** How many points; undefined for all. Throws BadUsage. */
+export function pointsOf(text: string): number | undefined {
   if (text === "all") return undefined;
   const count = /^sample=(\d+)$/.exec(text)?.[1];
   if (count === undefined) throw new BadUsage(`--points ${text}: all, or sample=N`);
   return Number(count);
 }
 
-function wholeNumber(option: string, text: string): number {
+/** Throws BadUsage for what is none. */
+export function wholeNumber(option: string, text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
   throw new BadUsage(`${option} ${text}: it is no whole number`);
 }
 
-function oneOf<T extends string>(option: string, text: string, words: readonly T[]): T {
+/** One of some words. Throws BadUsage for another one. */
+export function oneOf<T extends string>(option: string, text: string, words: readonly T[]): T {
   const word = words.find((one) => one === text);
   if (word !== undefined) return word;
   throw new BadUsage(`${option} ${text}: it is one of ${words.join(", ")}`);
 }
 
-function list<T extends string>(option: string, text: string, words: readonly T[]): T[] {
+/** Some of some words, which commas separate. Throws BadUsage. */
+export function list<T extends string>(option: string, text: string, words: readonly T[]): T[] {
   return text.split(",").map((part) => oneOf(option, part, words));
 }

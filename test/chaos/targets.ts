@@ -78,6 +78,28 @@ export function targetsOf(folder: string): Targets {
   };
 }
 
+/** What one cluster goes through in the watch loop, one after the other, until it is deleted. */
+export interface LifeTargets {
+  readonly create: readonly ManifestObject[];
+  readonly scale: readonly ManifestObject[];
+  readonly roll: readonly ManifestObject[];
+  /** The control plane is changed in place, then a worker comes that cannot be made. */
+  readonly failing: readonly ManifestObject[];
+}
+
+/** Reads a folder of manifests and derives a life from it. */
+export function lifeTargetsOf(folder: string): LifeTargets {
+  const create = readObjects(folder).map(bootingAtOnce);
+  const scale = scaled(create, 1);
+  const roll = scale.map((one) =>
+    one.kind === "MachineDeployment" ? withMachines(one, resizedWorker) : one,
+  );
+  const changed = roll.map((one) =>
+    withMachines(one, (spec) => (isControlPlane(spec) ? tagged(spec, "failing") : spec)),
+  );
+  return { create, scale, roll, failing: scaled(changed, 1) };
+}
+
 /** The stack of the folder's one cluster. */
 export function stackOf(objects: readonly ManifestObject[]): string {
   const clusters = objects.filter(({ kind }) => kind === "Cluster");

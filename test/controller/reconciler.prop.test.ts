@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import type { JsonObject } from "../../src/api/json.js";
+import { machineOf } from "../scenario/ledger-judge.js";
+import type { MachineShape } from "../support/manifests.js";
 import { manifestsOf, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
 import type { CommandFault } from "../support/faults.js";
 import { FakeController } from "../support/fake-controller.js";
@@ -8,6 +11,8 @@ import { FakeController } from "../support/fake-controller.js";
 interface Turn {
   readonly wanted: WantedCluster;
   readonly faults: readonly CommandFault[];
+  /** Its process is killed in the middle of its work on them, and another one takes over. */
+  readonly dies?: CommandFault | undefined;
   /** Somebody deletes the n-th Machine object, whoever made it. */
   readonly discards?: number | undefined;
   /** The n-th host dies behind everybody's back. */
@@ -41,9 +46,22 @@ const faults: fc.Arbitrary<CommandFault> = fc.oneof(
     what: fc.constantFrom("never", "fails", "dies"),
   }),
 );
+const deaths: fc.Arbitrary<CommandFault> = fc.oneof(
+  fc.record({
+    at: fc.constant("call" as const),
+    number: fc.nat({ max: 8 }),
+    what: fc.constantFrom("killBefore", "killAfter", "killLate"),
+  }),
+  fc.record({
+    at: fc.constantFrom("write" as const, "show" as const),
+    number: fc.nat({ max: 30 }),
+    what: fc.constantFrom("killBefore", "killAfter"),
+  }),
+);
 const turns: fc.Arbitrary<Turn> = fc.record({
   wanted: smallClusters,
   faults: fc.array(faults, { maxLength: 2 }),
+  dies: fc.option(deaths, { nil: undefined }),
   discards: some(4),
   kills: some(4),
   overtakenAt: some(8),
@@ -80,7 +98,7 @@ function nameOf(kind: string, { name }: Named): string {
 async function play(controller: FakeController, turn: Turn, next: WantedCluster): Promise<void> {
   const { server, world } = controller;
   if (turn.isRestarted) controller.restart();
-  controller.meet(...turn.faults);
+  controller.meet(...turn.faults, ...(turn.dies === undefined ? [] : [turn.dies]));
   controller.hearsAtOnce = turn.hearsAtOnce;
   apply(controller, turn.wanted);
   const machines = server.all().filter(({ kind }) => kind === "Machine");
@@ -132,25 +150,59 @@ async function comeToRest(controller: FakeController): Promise<"done" | "refused
   throw new Error(`it never comes to rest: ${told.slice(-4).join(" ")}`);
 }
 
-/** What runs, what is shown and what is asked for are the same. */
+/**
+ * What runs and what is shown are what the objects ask for. It is held against what a user wrote, never against what the
+ * product has recorded of it.
+ */
 function holdAgainst(
   { server, world }: FakeController,
   { machines, deployments }: WantedCluster,
 ): void {
-  const wanted = world.prior.revision?.target.machines ?? [];
   assert.equal(server.find("Cluster prod")?.status?.["phase"], "Running");
-  assert.equal(world.hosts().length, wanted.length);
+  const hosts = world.hosts();
   const shown = server.all().filter(({ kind }) => kind === "Machine");
-  assert.deepEqual(
-    shown.map(({ metadata }) => metadata.name).sort(),
-    wanted.map(({ name }) => name).sort(),
-  );
-  const replicas = Object.values(deployments).reduce((sum, one) => sum + one.replicas, 0);
-  assert.equal(wanted.length, Object.keys(machines).length + replicas);
+  const wanted = [
+    ...Object.entries(machines).map(([name, shape]) => ({ name, shape, replicas: undefined })),
+    ...Object.entries(deployments).map(([name, { replicas, template }]) => ({
+      name,
+      shape: template,
+      replicas,
+    })),
+  ];
+  const isOf = ({ name, replicas }: (typeof wanted)[number], machine: string) =>
+    replicas === undefined ? machine === name : machine.startsWith(`${name}-`);
+  for (const one of wanted) {
+    const count = one.replicas ?? 1;
+    const own = hosts.filter(({ who }) => isOf(one, machineOf(who.name)));
+    assert.equal(own.length, count, `hosts of ${one.name}`);
+    assert.deepEqual(
+      shown
+        .filter(({ metadata }) => isOf(one, metadata.name))
+        .map(({ status }) => (status?.["providerStatus"] as { readonly id?: string }).id)
+        .sort(),
+      own.map(({ id }) => id).sort(),
+    );
+    for (const { who, spec } of own) assertIsAs(who.name, spec, one.shape);
+  }
+  const asked = wanted.reduce((sum, { replicas = 1 }) => sum + replicas, 0);
+  assert.deepEqual([hosts.length, shown.length], [asked, asked]);
+}
+
+/** The fields of a host that its user wrote. Another size is as good where the user says so. */
+function assertIsAs(host: string, spec: JsonObject, shape: MachineShape): void {
+  const { size, otherSizes = [], diskGib, tags, kubelet, controlPlane } = shape;
+  if (size !== undefined) {
+    assert.ok([size, ...otherSizes].includes(spec["size"] as typeof size), `${host}: size`);
+  }
+  const same = { diskGib, tags, kubelet, controlPlane };
+  for (const [field, value] of Object.entries(same)) {
+    if (value !== undefined) assert.deepEqual(spec[field], value, `${host}: ${field}`);
+  }
 }
 
 describe("Reconciler, whatever happens", () => {
   it("brings about what is asked for in the end, breaks no law, and lets everything go", async () => {
+    let deaths = 0;
     await fc.assert(
       fc.asyncProperty(fc.array(turns, { minLength: 1, maxLength: 4 }), async (played) => {
         const controller = new FakeController();
@@ -172,8 +224,10 @@ describe("Reconciler, whatever happens", () => {
         await comeToRest(controller);
         assert.deepEqual(server.all(), []);
         assert.deepEqual(world.alive(), []);
+        deaths += controller.deaths;
       }),
       { numRuns: 40 },
     );
+    assert.ok(deaths > 0, "some are killed in the middle of their work");
   }).timeout(120_000);
 });

@@ -26,4 +26,11 @@ describe("troubleOf", () => {
       );
     });
   }
+
+  for (const code of Object.keys(terminal) as ErrorCode[]) {
+    it(`expects to heal what may pass, whatever its code: ${code}`, () => {
+      const details = { code, source: "engine", message: "no answer", retryable: true } as const;
+      assert.equal(terminalErrorOf(new CapstanError(details)), undefined);
+    });
+  }
 });

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import type { Command } from "../scenario/command.js";
 import type { ScenarioCluster } from "../scenario/manifests.js";
+import { S3Server } from "../scenario/s3-server.js";
+import { type Sandbox, sharedBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { type ShownObject, WatchRig } from "../scenario/watch-rig.js";
 import { isWrite } from "../support/api-server.js";
@@ -131,19 +133,30 @@ describe("capstan watch on an API server", function () {
     assert.deepEqual(idle(), still);
   });
 
-  it("goes on with the other replica where the leader was killed", async () => {
-    rig = await WatchRig.start(twelve);
-    const first = await rig.watchLeading();
-    const second = rig.watch();
-    await rig.applyManifests();
-    await untilHalfWay();
-    await first.killTree();
-    assert.equal(second.hasEnded, false, second.said);
-    await rig.untilRunning("demo", 12, 90_000);
-    assert.match(second.said, /"leads"/);
-    assert.deepEqual(await providerIds(), rig.hostsAlive());
-    await rig.sandbox.assertSound("default.demo");
-    await assertEnds(second);
+  it("goes on with the replica of another machine where the leader was killed", async () => {
+    const bucket = await S3Server.start();
+    let there: Sandbox | undefined;
+    try {
+      const { url, env } = bucket.makeBackend();
+      const key = { PULUMI_CONFIG_PASSPHRASE: "a passphrase for tests" };
+      rig = await WatchRig.start(twelve, { backend: sharedBackend(url, { ...env, ...key }) });
+      there = await rig.elsewhere();
+      const first = await rig.watchLeading();
+      const second = there.start("watch", "--period", "1");
+      await until("it follows", () => second.said.includes('"follows"'));
+      await rig.applyManifests();
+      await untilHalfWay();
+      await first.killTree();
+      assert.equal(second.hasEnded, false, second.said);
+      await rig.untilRunning("demo", 12, 90_000);
+      assert.match(second.said, /"leader":"elsewhere_[^\n]*"leads"/);
+      assert.deepEqual(await providerIds(), rig.hostsAlive());
+      await there.assertSound("default.demo");
+      await assertEnds(second);
+    } finally {
+      await there?.close();
+      await bucket.close();
+    }
   });
 
   it("loses nothing while the API server is dead for 40 seconds in the middle of work", async () => {

@@ -13,7 +13,10 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
+import { parseBackendUrl } from "../../src/engine/backend/backend-url.js";
 import { BoundedObjects } from "../../src/engine/backend/bounded-objects.js";
+import { PostgresObjects } from "../../src/engine/backend/postgres-objects.js";
+import { postgresSettings } from "../../src/engine/backend/postgres-settings.js";
 import { fileKey, s3Key, unescapedKey } from "../../src/engine/backend/object-keys.js";
 import { failsWith } from "../support/errors.js";
 import { freePorts } from "../support/free-ports.js";
@@ -184,6 +187,21 @@ describe("a backend that does not answer", () => {
       await objects.close();
     });
   }
+
+  it("may be back soon where PostgreSQL has not said no", () => {
+    const settings = postgresSettings(
+      parseBackendUrl("postgres://owner:geheim@127.0.0.1:1/db")!,
+      {},
+    );
+    assert.ok(settings !== undefined);
+    const objects = new PostgresObjects(settings, 10);
+    const told = (code: string) => Object.assign(new Error("told"), { severity: "FATAL", code });
+    assert.ok(objects.mayPass(new Error("Connection terminated unexpectedly")));
+    assert.ok(objects.mayPass(told("57P01")), "it is shut down");
+    assert.ok(objects.mayPass(told("53300")), "it has too many connections");
+    assert.ok(!objects.mayPass(told("42501")), "it does not let this user");
+    assert.ok(!objects.mayPass(told("28P01")), "the password is wrong");
+  });
 
   it("is waited for no longer than it may take", async () => {
     const store = {

@@ -9,18 +9,60 @@ export interface FaultRow {
   readonly name: string | null;
   /** How many such calls go well first. */
   readonly skip: number;
+  /** Duration of modes that have one; theirs without. */
+  readonly ms?: number;
 }
 
 /** Sets a fault as `capstan local fault --exact` does, without starting a command. */
-export function setFault(cloudFile: string, { call, mode, name, skip }: FaultRow): void {
+export function setFault(cloudFile: string, { call, mode, name, skip, ms }: FaultRow): void {
   edit(cloudFile, (database) =>
     database
       .prepare(
-        `INSERT INTO faults (call, modes, name, exact, skip, times, probability, seed)
-         VALUES (?, ?, ?, 1, ?, 1, 1, 0)`,
+        `INSERT INTO faults (call, modes, name, exact, skip, ms, times, probability, seed)
+         VALUES (?, ?, ?, 1, ?, ?, 1, 1, 0)`,
       )
-      .run(call, mode, name, skip),
+      .run(call, mode, name, skip, ms ?? null),
   );
+}
+
+/** A fault of all calls of a kind, or of those about resources whose name begins so. */
+export interface WideFaultRow extends Omit<FaultRow, "skip"> {
+  readonly skip?: number;
+  /** How many calls meet it; all without. */
+  readonly times?: number;
+}
+
+/** Sets a fault as `capstan local fault` does without `--exact`, without starting a command. */
+export function setWideFault(
+  cloudFile: string,
+  { call, mode, name, skip = 0, ms, times }: WideFaultRow,
+): void {
+  edit(cloudFile, (database) =>
+    database
+      .prepare(
+        `INSERT INTO faults (call, modes, name, exact, skip, ms, times, probability, seed)
+         VALUES (?, ?, ?, 0, ?, ?, ?, 1, 0)`,
+      )
+      .run(call, mode, name, skip, ms ?? null, times ?? null),
+  );
+}
+
+/** Whether somebody may write to the cloud at this moment: whoever is stopped in a transaction keeps all out. */
+export function isWritable(cloudFile: string): boolean {
+  const database = new DatabaseSync(cloudFile, { timeout: 200 });
+  try {
+    database.exec("BEGIN IMMEDIATE; ROLLBACK");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    database.close();
+  }
+}
+
+/** Forgets the faults of one mode, and all that wait for their end go on. */
+export function clearFaultsOf(cloudFile: string, mode: string): void {
+  edit(cloudFile, (database) => database.prepare("DELETE FROM faults WHERE modes = ?").run(mode));
 }
 
 /** Forgets all faults as `capstan local fault --clear` does. */

@@ -64,9 +64,13 @@ export class Command {
 
   /** The processes under it. Once seen here they belong to its tree, even if they outlive it. */
   get descendants(): number[] {
-    const found = descendantsOf(this.pid);
-    for (const pid of found) this.seen.add(pid);
-    return found;
+    this.noteTree();
+    return descendantsOf(this.pid);
+  }
+
+  /** What runs under it now belongs to its tree from now on, even if it outlives it. */
+  noteTree(): void {
+    for (const pid of descendantsOf(this.pid)) this.seen.add(pid);
   }
 
   /** What it started and lives on after its end. */

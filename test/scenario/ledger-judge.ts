@@ -20,6 +20,8 @@ export interface CloudRow {
 /** A row of the table `ledger`. */
 export interface LedgerRow {
   readonly seq: number;
+  /** Milliseconds since the epoch. */
+  readonly atMs?: number;
   /** Who asked. */
   readonly pid: number;
   readonly call: string;
@@ -145,7 +147,7 @@ export function readCloud(file: string): CloudRow[] {
 export function readLedger(file: string, after = 0): LedgerRow[] {
   return query(
     file,
-    `SELECT seq, pid, call, effect, fault, kind, id, cluster, name, detail FROM ledger WHERE seq > ${after} ORDER BY seq`,
+    `SELECT seq, at_ms AS atMs, pid, call, effect, fault, kind, id, cluster, name, detail FROM ledger WHERE seq > ${after} ORDER BY seq`,
   ) as unknown as LedgerRow[];
 }
 

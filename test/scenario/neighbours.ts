@@ -46,6 +46,12 @@ export function plantNamesakes({ cloudFile }: Sandbox, cluster: string): Readonl
   return addTwins(cloudFile, cluster, { prefix: "namesake-", cluster });
 }
 
+/** Twins of all that a cluster has, as another one's of the same name in a namespace that nobody has. */
+export function addStrangers(cloudFile: string, cluster: string): void {
+  const name = cluster.slice(cluster.indexOf("/") + 1);
+  addTwins(cloudFile, cluster, { prefix: "stranger-", cluster: `stranger/${name}` });
+}
+
 function clusterIn(objects: readonly Named[]): {
   readonly namespace?: string;
   readonly name: string;

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiServer, type ApiServerOptions } from "../support/api-server.js";
+import { asOnMachine } from "./another-machine.js";
 import type { Command } from "./command.js";
 import { CountedPulumi } from "./counted-pulumi.js";
 import { Sandbox, type SandboxSource, type StateBackend } from "./sandbox.js";
@@ -71,9 +72,13 @@ export class WatchRig {
     return this.sandbox.start("watch", "--period", "1", ...args);
   }
 
-  /** Another machine's: with a state folder of its own, and the same cloud, backend and API server. */
+  /**
+   * Another machine's: under another host name, with a state folder of its own, and the same cloud, backend and API server. Whoever
+   * asks for it closes it.
+   */
   async elsewhere(): Promise<Sandbox> {
-    const other = await Sandbox.make({ machines: {} }, this.sandbox.options);
+    const runner = asOnMachine("elsewhere", this.folder);
+    const other = await Sandbox.make({ machines: {} }, { ...this.sandbox.options, runner });
     mkdirSync(other.state);
     symlinkSync(this.sandbox.cloudFile, other.cloudFile);
     return other;

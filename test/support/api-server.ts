@@ -70,7 +70,7 @@ const controllers = [
   "disruption-controller",
 ].join(",");
 
-const readyDeadlineMs = 60_000;
+const readyDeadlineMs = 180_000;
 const kubectlTimeoutMs = 60_000;
 
 /** Someone who may ask the API server. */

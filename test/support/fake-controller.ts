@@ -20,7 +20,8 @@ export const cloudPassword = "correct-horse-battery";
 export class FakeController {
   readonly server = new FakeApiServer((changed) => this.onChange(changed));
   readonly world: FakeEngine;
-  readonly source: KubeSource;
+  /** Of the process that works now. */
+  source: KubeSource;
   readonly stop = new AbortController();
   readonly happenings: ReconcileEvent[] = [];
   /** Told of everything that happens, while it happens. */
@@ -30,18 +31,17 @@ export class FakeController {
   hearsAtOnce = false;
   /** How often work was done under the stack's lock. */
   locked = 0;
+  /** How often its process was killed in the middle of its work. */
+  deaths = 0;
   private clusters = new Map<string, ClusterState>();
   private reconciler: Reconciler;
   private process = new CommandProcess();
+  /** Whoever begins now takes over from one that was killed. */
+  private isUnsettled = false;
 
   constructor(world = new FakeEngine()) {
     this.world = world;
-    const { cache, api } = this.server;
-    const { cache: secrets } = this.server.secrets;
-    const { clock } = world;
-    const redact = scrubber({ CLOUD_PASSWORD: cloudPassword });
-    const providers = [world.provider];
-    this.source = new KubeSource({ api, cache, secrets, clock, providers, owner: "kube", redact });
+    this.source = this.sourceOf(this.process);
     this.reconciler = this.begin();
   }
 
@@ -57,18 +57,29 @@ export class FakeController {
   /** Whatever goes wrong from now on does so in this order, counted from now. */
   meet(...faults: readonly CommandFault[]): void {
     this.process = new CommandProcess(faults);
+    this.source = this.sourceOf(this.process);
     this.reconciler = this.begin();
   }
 
   /** A new process: nothing is remembered. */
   restart(): void {
     this.process = new CommandProcess();
+    this.source = this.sourceOf(this.process);
     this.clusters = new Map();
     this.reconciler = this.begin();
   }
 
-  reconcile(): Promise<WorkOutcome> {
-    return this.reconciler.reconcile(key);
+  /** Where its process is killed in the middle, the next one takes over and is asked instead. */
+  async reconcile(): Promise<WorkOutcome> {
+    const worked = this.reconciler.reconcile(key);
+    const outcome = await Promise.race([worked, this.process.killed]);
+    if (outcome !== "killed") return outcome;
+    this.deaths += 1;
+    this.world.cloud.activity = "recovery";
+    this.isUnsettled = true;
+    this.restart();
+    this.isUnsettled = false;
+    return this.reconcile();
   }
 
   /** Reconciles until nothing is to be done at once. */
@@ -93,9 +104,36 @@ export class FakeController {
     if (this.source.intentOf(changed).digest !== known.digest) this.reconciler.supersede(changed);
   }
 
+  /** What is dead neither reads nor writes any more. */
+  private sourceOf(process: CommandProcess): KubeSource {
+    const { world, server } = this;
+    const { cache, api } = server;
+    const gated: typeof api = {
+      read: async (named) => {
+        await process.gate();
+        return api.read(named);
+      },
+      write: (write) => process.show(() => api.write(write)),
+      readSecret: async (at) => {
+        await process.gate();
+        return api.readSecret(at);
+      },
+      writeSecret: (write) => process.show(() => api.writeSecret(write)),
+    };
+    return new KubeSource({
+      api: gated,
+      cache,
+      secrets: server.secrets.cache,
+      clock: world.clock,
+      providers: [world.provider],
+      owner: "kube",
+      redact: scrubber({ CLOUD_PASSWORD: cloudPassword }),
+    });
+  }
+
   private begin(): Reconciler {
     const { world, source } = this;
-    const { provider, engine } = world.meansOf(this.process);
+    const { provider, engine } = world.meansOf(this.process, this.isUnsettled);
     const ensureStack = () => Promise.resolve();
     const workEngine = Object.assign(engine, { ensureStack }) as WorkEngine;
     const options: ReconcilerOptions = {

@@ -361,12 +361,12 @@ export class FakeEngine {
     });
   }
 
-  /** What the process of a command works with. */
-  meansOf(process: CommandProcess): CommandTools {
+  /** What the process of a command works with. `isUnsettled`: it takes over from one that was killed. */
+  meansOf(process: CommandProcess, isUnsettled = this.unsettled): CommandTools {
     const { checkpoint, cloud } = this;
     return {
       provider: cloud.providerFor(process),
-      engine: new FakePulumi(checkpoint, cloud, process, this.unsettled),
+      engine: new FakePulumi(checkpoint, cloud, process, isUnsettled),
     };
   }
 

@@ -3,13 +3,14 @@ import type { Clock } from "../../src/provider/port.js";
 import type { FakeClock } from "./fake-clock.js";
 
 /**
- * Something that goes wrong in one command, at its n-th cloud call, look at the cloud, state write or
- * new host, counted from 0. JSON data. One that the command never gets to has no effect.
+ * Something that goes wrong in one command, at its n-th cloud call, look at the cloud, state write, write to the API
+ * server or new host, counted from 0. JSON data. One that the command never gets to has no effect.
  */
 export type CommandFault =
   | { readonly at: "call"; readonly number: number; readonly what: CallFault }
   | { readonly at: "look"; readonly number: number; readonly what: ReadFault }
   | { readonly at: "write"; readonly number: number; readonly what: "killBefore" | "killAfter" }
+  | { readonly at: "show"; readonly number: number; readonly what: "killBefore" | "killAfter" }
   | { readonly at: "boot"; readonly number: number; readonly what: BootFault };
 
 /** What can happen to a call that would change the cloud. */
@@ -46,7 +47,7 @@ export class CommandProcess {
   onInterrupt: () => void = () => {};
   private isAlive = true;
   private tellKilled: (how: "killed") => void = () => {};
-  private readonly counts = { call: 0, look: 0, write: 0, boot: 0 };
+  private readonly counts = { call: 0, look: 0, write: 0, show: 0, boot: 0 };
   private readonly lasting = new Map<string, CallFault | ReadFault>();
   private throttled = 0;
 
@@ -105,12 +106,22 @@ export class CommandProcess {
   }
 
   /** Carries out a state write, unless the process dies at it. */
-  async write(effect: () => void): Promise<void> {
+  write(effect: () => void): Promise<void> {
+    return this.dieAround("write", async () => effect());
+  }
+
+  /** Carries out a write to an API server, unless the process dies at it. */
+  show<T>(effect: () => Promise<T>): Promise<T> {
+    return this.dieAround("show", effect);
+  }
+
+  private async dieAround<T>(at: "write" | "show", effect: () => Promise<T>): Promise<T> {
     await this.gate();
-    const what = this.planned("write");
+    const what = this.planned(at);
     if (what === "killBefore") await this.die();
-    effect();
+    const done = await effect();
     if (what === "killAfter") await this.die();
+    return done;
   }
 
   private next(at: "call" | "look", resource: string): CommandFault["what"] | undefined {

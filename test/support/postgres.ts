@@ -13,7 +13,7 @@ export class Postgres {
   private constructor(
     private readonly servers: Servers,
     readonly password: string,
-    private readonly port: number,
+    readonly port: number,
   ) {}
 
   /** A running one with the empty database `postgres`; takes about two seconds. */

@@ -10,6 +10,8 @@ interface ObjectStore {
   write(key: string, text: string, signal: AbortSignal): Promise<void>;
   remove(key: string, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
+  /** Whether a failure of its own may pass by itself; only what never reached the server does without. */
+  mayPass?(error: unknown): boolean;
 }
 
 interface StoreOptions {
@@ -77,7 +79,7 @@ export class BoundedObjects {
       subject: name,
       message: `cannot ${doing} in the backend ${name}: ${causeIn(error)}`,
       hint: this.store.advice,
-      retryable: isOfTheWay(error),
+      retryable: isOfTheWay(error) || this.store.mayPass?.(error) === true,
       cause: error,
     });
   }

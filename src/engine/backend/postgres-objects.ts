@@ -48,6 +48,16 @@ export class PostgresObjects {
     await this.ask(signal, `DELETE FROM ${this.table} WHERE key = $1`, key);
   }
 
+  /**
+   * What the server has not said is of the way, such as a connection that ends in the middle; of what it says, that it cannot be
+   * reached now (classes 08, 53 and 57). Source: https://www.postgresql.org/docs/current/errcodes-appendix.html.
+   */
+  mayPass(error: unknown): boolean {
+    if (error instanceof NoWay) return false;
+    const state = sqlStateOf(error);
+    return state === undefined || /^(08|53|57)/.test(state);
+  }
+
   async close(): Promise<void> {
     const { opened } = this;
     this.opened = undefined;
@@ -116,9 +126,11 @@ export class PostgresObjects {
         if (signal.aborted || !mayGoOn(error)) throw error;
       }
     }
-    throw new Error("there is no way to connect that the server takes");
+    throw new NoWay("there is no way to connect that the server takes");
   }
 }
+
+class NoWay extends Error {}
 
 /**
  * Everything is said, so that the library looks for nothing in the process's own environment. It would read a

@@ -1,0 +1,34 @@
+import type { Edit } from "../../support/mutant.js";
+import type { WatchLife, WatchPoint } from "./watch-life.js";
+
+/** A controller without one protection, the life in which that has to be noticed, and what is told of it. */
+interface WatchMutant {
+  readonly edits: readonly Edit[];
+  readonly life: WatchLife;
+  readonly want: RegExp;
+}
+
+const anyStatus: WatchPoint["boundary"] = {
+  side: "before",
+  kind: "write",
+  what: "status",
+  name: undefined,
+  nth: 1,
+};
+const killedInDelete: WatchPoint = { operation: "delete", boundary: anyStatus, fault: "tree" };
+/** Where one protection stands behind the other, both go: what has to be noticed is that nothing protects any more. */
+export const watchMutants = {
+  /** A Cluster goes before anybody has looked whether anything of it is left. */
+  letGoTooSoon: {
+    edits: [
+      {
+        find: "const stack = stackNameOf({ metadata: { namespace, name } });",
+        replace: "$&\n        await source.release(key);",
+      },
+    ],
+    life: { operations: ["create", "delete"], points: [killedInDelete] },
+    want: /Cluster quickstart is let go while .* lives/,
+  },
+} as const satisfies Record<string, WatchMutant>;
+
+export type WatchMutantName = keyof typeof watchMutants;
