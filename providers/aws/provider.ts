@@ -90,6 +90,17 @@ const olderVersions: readonly OlderVersionDefinition[] = [
   },
 ];
 
+const machineSpec = {
+  kind: "AWSMachineProviderSpec",
+  schema: awsMachineSpec,
+  offers: {
+    kubernetes: knownKubernetes,
+    containerRuntimes: [
+      { name: runtime.name, versions: "1.6 - 1.7 || 2", recommended: runtime.version },
+    ],
+  },
+};
+
 /**
  * Clusters on EC2 and Elastic Load Balancing, in the account and region that the credentials lead to. `open` makes clients for
  * those that Clusters name; `paces` are shared with them, since several credentials may lead to one account.
@@ -101,14 +112,7 @@ export function awsProvider(
   paces = new RequestPaces(),
 ): InfrastructureProvider {
   const account = new CloudAccount(clients, env);
-  const termsOf = (service: PacedService): AskerTerms => ({
-    renew: (ctx) => account.renew(ctx),
-    pace: async (ctx, call) => paces.of(service, call, await account.identity(ctx)),
-  });
-  const ec2 = asker("ec2", () => clients.ec2(), termsOf("ec2"));
-  const elb = asker("elasticloadbalancing", () => clients.elb(), termsOf("elasticloadbalancing"));
-  const quotas = asker("servicequotas", () => clients.quotas(), termsOf("servicequotas"));
-  const secrets = asker("secretsmanager", () => clients.secrets(), termsOf("secretsmanager"));
+  const { ec2, elb, quotas, secrets } = askersOf(clients, account, paces);
   const aws = { ec2, elb };
   const calls = callsOf(aws);
   const bound = new BoundProviders((access) => awsProvider(open(access), env, open, paces));
@@ -121,16 +125,7 @@ export function awsProvider(
       schema: awsClusterSpec,
       fromEnvironment: regionIn(env),
     },
-    machineSpec: {
-      kind: "AWSMachineProviderSpec",
-      schema: awsMachineSpec,
-      offers: {
-        kubernetes: knownKubernetes,
-        containerRuntimes: [
-          { name: runtime.name, versions: "1.6 - 1.7 || 2", recommended: runtime.version },
-        ],
-      },
-    },
+    machineSpec,
     olderVersions,
     timing: { listingLagMs: 5_000, longestCallMs: 60_000, usableWithinMs: 180_000 },
     failureDomains: { field: "zone", of: (spec) => zonesOf(asCluster(spec)) },
@@ -168,6 +163,20 @@ export function awsProvider(
       bound.close();
     },
   });
+}
+
+/** What asks the services of AWS: each request waits for its turn, and renews credentials that have expired. */
+function askersOf(clients: AwsClients, account: CloudAccount, paces: RequestPaces) {
+  const termsOf = (service: PacedService): AskerTerms => ({
+    renew: (ctx) => account.renew(ctx),
+    pace: async (ctx, call) => paces.of(service, call, await account.identity(ctx)),
+  });
+  return {
+    ec2: asker("ec2", () => clients.ec2(), termsOf("ec2")),
+    elb: asker("elasticloadbalancing", () => clients.elb(), termsOf("elasticloadbalancing")),
+    quotas: asker("servicequotas", () => clients.quotas(), termsOf("servicequotas")),
+    secrets: asker("secretsmanager", () => clients.secrets(), termsOf("secretsmanager")),
+  };
 }
 
 /** As the SDK and the command line of AWS read it. Source: AWS SDKs and tools reference guide, "AWS Region". */
