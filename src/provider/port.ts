@@ -13,7 +13,7 @@ export interface Identity extends JsonObject {
   /** "<namespace>/<name>" of the Cluster. */
   readonly cluster: string;
   /**
-   * Minted once for each life of a cluster. A UUID whose last group tells who has made the cluster (docs/adr/0041), so it is
+   * Minted once for each life of a cluster. A UUID whose last group tells who has made the cluster (docs/adr/0039), so it is
    * kept as it is.
    */
   readonly clusterUid: string;
