@@ -6,12 +6,7 @@ import { defineProvider, nodeFields } from "capstan/provider";
 import { askerOf, callsOf, ifThere, tagged, whoOf } from "./ec2.js";
 
 /** An instance in any other state does not come up by itself. */
-const phases = {
-  pending: "pending",
-  running: "ready",
-  "shutting-down": "deleting",
-  terminated: "gone",
-};
+const phases = { pending: "pending", running: "ready", terminated: "gone" };
 
 function shownInstance({ InstanceId: id, State, StateReason, ...instance }) {
   const { AvailabilityZone: zone } = instance.Placement;

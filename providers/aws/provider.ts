@@ -93,6 +93,11 @@ const olderVersions: readonly OlderVersionDefinition[] = [
 const machineSpec = {
   kind: "AWSMachineProviderSpec",
   schema: awsMachineSpec,
+  // The profiles of stacks/aws-foundation.
+  initial: {
+    controlPlane: { instanceProfile: "capstan-control-plane" },
+    worker: { instanceProfile: "capstan-worker" },
+  },
   offers: {
     kubernetes: knownKubernetes,
     containerRuntimes: [

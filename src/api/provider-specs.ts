@@ -38,6 +38,11 @@ export const ignorableFields = [
 export type IgnorableField = (typeof ignorableFields)[number];
 
 /** What a provider's own objects look like: enough to read manifests, nothing to act with. */
+/** Values of fields, for members of the control plane and for workers. */
+export type InitialFields = Readonly<
+  Record<"controlPlane" | "worker", Readonly<Record<string, string>>>
+>;
+
 export interface ProviderSpecs {
   readonly name: string;
   /**
@@ -58,6 +63,8 @@ export interface ProviderSpecs {
     readonly schema: TSchema;
     /** Fields by which control-plane members are kept apart, with values to choose from: zones. `capstan init` does. */
     readonly spread?: Readonly<Record<string, readonly string[]>>;
+    /** What `capstan init` writes into fields that have no default, by what a machine is. */
+    readonly initial?: InitialFields;
     readonly offers?: MachineOffers;
     /**
      * Fields that have no effect on this provider: who sets one is warned. "roles" means the pods that a

@@ -8,7 +8,7 @@ import {
   mustBeWritten,
   typesOf,
 } from "./json-schema.js";
-import type { ProviderSpecs } from "./provider-specs.js";
+import type { InitialFields, ProviderSpecs } from "./provider-specs.js";
 import { apiVersion, clusterNameLabel } from "./schema.js";
 import { defaultKubernetesVersion } from "./versions.js";
 
@@ -53,7 +53,7 @@ spec:
     serviceDomain: cluster.local
   providerSpec:
     value:
-${providerLines(provider, provider.clusterSpec, 6)}
+${providerLines(provider, { ...provider.clusterSpec, values: provider.clusterSpec.fromEnvironment }, 6)}
 `;
 }
 
@@ -72,7 +72,7 @@ spec:
     controlPlane: ${defaultKubernetesVersion}
   providerSpec:
     value:
-${providerLines(provider, provider.machineSpec, 6, ordinal)}
+${providerLines(provider, withInitial(provider.machineSpec, "controlPlane"), 6, ordinal)}
 `,
   );
   const head = "# Who runs a control plane version is a member of the control plane.\n";
@@ -102,20 +102,30 @@ spec:
         kubelet: ${defaultKubernetesVersion}
       providerSpec:
         value:
-${providerLines(provider, provider.machineSpec, 10)}
+${providerLines(provider, withInitial(provider.machineSpec, "worker"), 10)}
 `;
+}
+
+/** The schema of a provider's object, and what is known of the values that a new one gets. */
+type WrittenSpec = Pick<ProviderSpecs["machineSpec"], "kind" | "schema" | "spread"> & {
+  readonly values?: Readonly<Record<string, string>> | undefined;
+};
+
+function withInitial(
+  { initial, ...spec }: ProviderSpecs["machineSpec"],
+  role: keyof InitialFields,
+): WrittenSpec {
+  return { ...spec, values: initial?.[role] };
 }
 
 /** A provider's object: every plain field that has a default, and those that have to be filled in. */
 function providerLines(
   { apiVersion: group }: ProviderSpecs,
-  spec: ProviderSpecs["clusterSpec"] | ProviderSpecs["machineSpec"],
+  spec: WrittenSpec,
   indent: number,
   ordinal = 0,
 ): string {
-  const { kind, schema } = spec;
-  const spread = "spread" in spec ? (spec.spread ?? {}) : {};
-  const told = "fromEnvironment" in spec ? (spec.fromEnvironment ?? {}) : {};
+  const { kind, schema, spread = {}, values: told = {} } = spec;
   const { properties = {}, required = [] } = jsonSchemaOf(schema);
   const fields = Object.entries(properties)
     .filter(([field]) => field !== "apiVersion" && field !== "kind")

@@ -7,8 +7,8 @@ const harmlessNames = /(_file|_path|_dir|_sock)$/i;
 const shortestSecret = 6;
 
 const shapes: readonly (readonly [RegExp, string])[] = [
-  // postgres://user:password@host, s3://key:secret@bucket
-  [/([a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"\\]*:)[^\s@/"\\]+@/gi, "$1[redacted]@"],
+  // postgres://user:password@host, s3://key:secret@bucket; "***" stands for one already.
+  [/([a-z][a-z0-9+.-]{0,30}:\/\/[^\s:@/"\\]*:)(?!\*{3}@)[^\s@/"\\]+@/gi, "$1[redacted]@"],
   [/\b(bearer|basic)\s+[\w.~+/=-]{8,}/gi, "$1 [redacted]"],
   [/-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(-----END [A-Z ]*PRIVATE KEY-----|$)/gs, "[redacted]"],
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, "[redacted]"],

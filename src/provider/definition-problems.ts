@@ -65,7 +65,7 @@ const callNames = namesOf<MachineCalls>({
   list: true,
 });
 const specMembers = ["kind", "schema"];
-const machineSpecMembers = [...specMembers, "offers", "ignores"];
+const machineSpecMembers = [...specMembers, "initial", "offers", "ignores"];
 const clusterSpecMembers = [...specMembers, "networks", "fromEnvironment"];
 const olderVersionMembers = ["apiVersion", "formerly", "deprecated", "machineSpec", "clusterSpec"];
 const changeKinds = ["inPlace", "replace", "unsupported"];

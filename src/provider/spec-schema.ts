@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import type { IgnorableField, MachineOffers } from "../api/provider-specs.js";
+import type { IgnorableField, InitialFields, MachineOffers } from "../api/provider-specs.js";
 
 /** A kind of object that users put into providerSpec.value. */
 export interface SpecDefinition {
@@ -16,6 +16,8 @@ export interface SpecDefinition {
 /** What a provider calls its own object of a Machine. */
 export interface MachineSpecDefinition extends SpecDefinition {
   /** What it has for the fields that all Machines share. It is asked nothing without. */
+  /** What `capstan init` writes into fields that have no default, by what a machine is. Nothing without. */
+  readonly initial?: InitialFields;
   readonly offers?: MachineOffers;
   /** Shared fields that have no effect on it: who sets one is warned. "roles": whether a member takes pods. */
   readonly ignores?: readonly IgnorableField[];

@@ -1,4 +1,5 @@
 import { plantNeighbours } from "../scenario/neighbours.js";
+import { until } from "../scenario/until.js";
 import { S3Backend } from "../scenario/s3-server.js";
 import { Sandbox, type SandboxOptions } from "../scenario/sandbox.js";
 import { lastWords } from "./announcement.js";
@@ -97,7 +98,7 @@ export class ChaosStage implements PointStage {
     // Faults can be set only in a cloud that is there.
     await sandbox.capstan(0, "local", "fault", "--clear");
     await plantNeighbours(sandbox, this.targets.first);
-    return sandbox;
+    return running(sandbox);
   }
 
   /** Another baseline brought to a target. */
@@ -105,8 +106,21 @@ export class ChaosStage implements PointStage {
     const sandbox = (await this.baseline(from)).copy();
     const command = startUp(sandbox, target);
     if ((await exitCodeOf(command)) !== 0) throw new Error(`no baseline: ${command.said}`);
-    return sandbox;
+    return running(sandbox);
   }
+}
+
+/**
+ * The sandbox, once all hosts of its cloud run: a command line that waits for nobody leaves hosts that boot, and what
+ * becomes of those by itself is nothing that a point has done.
+ */
+async function running(sandbox: Sandbox): Promise<Sandbox> {
+  await until("all hosts of a baseline run", () =>
+    sandbox.alive().every(({ state }) => state !== "pending"),
+  );
+  // Whoever looks next has the cloud write down what has happened.
+  await sandbox.capstan(0, "local", "machines");
+  return sandbox;
 }
 
 /**

@@ -21,6 +21,7 @@ import { CapstanError } from "../../src/api/error.js";
 import { olderVersionsOf } from "../../src/provider/older-versions.js";
 import { folderDefects, localDefects, nobody } from "./defects.js";
 import { type FaultyFolder, folderSubject, localSubject } from "./worlds.js";
+import { secretDefects, secretRequirement } from "./secret-defects.js";
 
 const noteInPlace = { note: { kind: "inPlace" } } as const;
 
@@ -765,6 +766,7 @@ describe("conformance finds defects", () => {
     const found = new Set([
       ...mutations.flatMap(({ fails }) => fails),
       ...Object.values({ ...folderDefects, ...localDefects }).map(([fails]) => fails),
+      ...Object.keys(secretDefects).map(() => secretRequirement),
     ]);
     const missed = conformanceCases(localSubject()).filter(({ name }) => !found.has(name));
     assert.deepEqual(

@@ -1,7 +1,7 @@
 import type { CallContext, CallRate, CloudIdentity, Clock } from "../../../src/provider/port.js";
 
 /** Whoever waits for a turn: its clock, and what ends the wait. */
-export type Waiting = Pick<CallContext, "clock" | "signal">;
+type Waiting = Pick<CallContext, "clock" | "signal">;
 
 /** A rate falls to so much of what it was with each refusal, and never below this share of the most. */
 const [halved, leastShare] = [1 / 2, 1 / 20];

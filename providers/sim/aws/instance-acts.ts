@@ -1,5 +1,6 @@
 // What happens to instances without a call of AWS's.
 
+import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import { objectOf } from "./admin-input.js";
 import { later, type Scope } from "./model/scope.js";
 import { type ScheduledEventCode, scheduledEventCodes } from "./model/tables.js";
@@ -58,8 +59,9 @@ function carryOut(
 ): void {
   const { db } = scope;
   const row = db.get("instances", id);
-  if (row !== undefined && console !== undefined) {
-    db.put("instances", { ...row, console: `${row.console}${console}` });
+  if (row !== undefined) {
+    const printed = `${row.console}${console ?? ""}`;
+    db.put("instances", omitUndefined({ ...row, health: health ?? row.health, console: printed }));
   }
   for (const target of db.all("targets")) {
     if (health === undefined || target.targetId !== id || target.state === "draining") continue;

@@ -92,6 +92,7 @@ class Playground {
 
   static async make(targets: Targets, stack: string): Promise<Playground> {
     const simulator = await Simulator.start();
+    await simulator.hosts.begin();
     await plantStrangers(simulator.env);
     await simulator.advance(3_600_000);
     const options = { json: true, env: simulator.hurriedEnv };

@@ -128,7 +128,7 @@ export class Simulator {
 
   async restore({ account, hosts }: SimulatorSnapshot): Promise<void> {
     await this.asked("snapshot", "POST", account);
-    this.hosts.restore(hosts);
+    await this.hosts.restore(hosts);
   }
 
   private async asked<T>(route: string, method = "GET", body?: object): Promise<T> {

@@ -20,7 +20,7 @@ import { type WatchOperation, watchOperations } from "./watch-operation.js";
 import { type WatchBackend, WatchStage } from "./world.js";
 
 /** What a campaign over the watch loop tries. */
-export interface WatchOptions {
+export interface WatchCampaignOptions {
   readonly scenario: string;
   readonly backend: WatchBackend;
   readonly operations: readonly WatchOperation[];
@@ -44,7 +44,7 @@ const secondWrites = [1, 2, 3, 4];
 
 /** Runs a campaign and says a line for each point. Answers how many passed and failed. */
 export async function runWatchCampaign(
-  options: WatchOptions,
+  options: WatchCampaignOptions,
   say: (line: string) => void,
 ): Promise<{ readonly passed: number; readonly failed: number }> {
   const { scenario, workers, seed, operations, backend, program } = options;
@@ -119,7 +119,13 @@ async function mergeRecords(
  */
 export function pointsOf(
   { boundaries }: Pick<LifeRecord, "boundaries">,
-  { operations, faults, seed, points, at }: Omit<WatchOptions, "scenario" | "backend" | "workers">,
+  {
+    operations,
+    faults,
+    seed,
+    points,
+    at,
+  }: Omit<WatchCampaignOptions, "scenario" | "backend" | "workers">,
 ): WatchPoint[] {
   const share =
     points === undefined ? undefined : Math.ceil(points / Math.max(1, operations.length));
@@ -205,7 +211,7 @@ function lifeOf(points: readonly WatchPoint[]): WatchLife {
 interface Playing {
   readonly targets: LifeTargets;
   readonly record: LifeRecord;
-  readonly options: WatchOptions;
+  readonly options: WatchCampaignOptions;
   readonly say: (line: string) => void;
 }
 

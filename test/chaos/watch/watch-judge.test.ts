@@ -6,7 +6,7 @@ import {
   finalizerProblems,
   judgeSettled,
   judgeShown,
-  type ShownObject,
+  type JudgedObject,
   type ShownWorld,
   type WatchCourse,
   watchLaws,
@@ -32,7 +32,7 @@ const host: CloudRow = {
   clusterUid,
   spec,
 };
-const machine: ShownObject = {
+const machine: JudgedObject = {
   kind: "Machine",
   metadata: {
     name: "workers-aaaaaaaa-0",
@@ -44,7 +44,7 @@ const machine: ShownObject = {
   status: { phase: "Running", providerStatus: { id: "host-1" }, nodeRef: { name: host.name } },
 };
 const counts = { replicas: 1, readyReplicas: 1, availableReplicas: 1 };
-const set: ShownObject = {
+const set: JudgedObject = {
   kind: "MachineSet",
   metadata: {
     name: "workers-aaaaaaaa",
@@ -55,13 +55,13 @@ const set: ShownObject = {
   spec: { replicas: 1 },
   status: counts,
 };
-const deployment: ShownObject = {
+const deployment: JudgedObject = {
   kind: "MachineDeployment",
   metadata: { name: "workers", uid: "d", generation: 2 },
   spec: wanted[1]!.spec,
   status: { ...counts, updatedReplicas: 1, observedGeneration: 2 },
 };
-const cluster: ShownObject = {
+const cluster: JudgedObject = {
   kind: "Cluster",
   metadata: {
     name: "prod",
@@ -80,7 +80,7 @@ const right: ShownWorld = {
   names: undefined,
 };
 
-function changed(object: ShownObject, change: Partial<ShownObject>): ShownWorld {
+function changed(object: JudgedObject, change: Partial<JudgedObject>): ShownWorld {
   const objects = right.objects.map((one) => (one === object ? { ...one, ...change } : one));
   return { ...right, objects };
 }

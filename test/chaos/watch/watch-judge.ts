@@ -18,7 +18,7 @@ import type { ApiWriteRow } from "./api-write.js";
 type Fields = Readonly<Record<string, unknown>>;
 
 /** An object as an API server shows it. */
-export interface ShownObject {
+export interface JudgedObject {
   readonly kind: string;
   readonly metadata: {
     readonly name: string;
@@ -37,7 +37,7 @@ export interface ShownObject {
 export interface ShownWorld {
   /** The cluster's own, terminated ones too. */
   readonly rows: readonly CloudRow[];
-  readonly objects: readonly ShownObject[];
+  readonly objects: readonly JudgedObject[];
   /** What its users want; undefined where it is to be gone. */
   readonly wanted: readonly ManifestObject[] | undefined;
   /** The objects that there are when nobody disturbs it, as "MachineSet workers-..."; undefined where that is not known. */
@@ -82,17 +82,17 @@ export function judgeSettled(world: ShownWorld, deployment: Deployment): PlaceVe
   return { ...nothingFound, ...judged, unwanted };
 }
 
-function titleOf({ kind, metadata }: Pick<ShownObject, "kind" | "metadata">): string {
+function titleOf({ kind, metadata }: Pick<JudgedObject, "kind" | "metadata">): string {
   return `${kind} ${metadata.name}`;
 }
 
 /** "MachineSet workers-..." of all objects, in order. */
-export function namesOf(objects: readonly ShownObject[]): string[] {
+export function namesOf(objects: readonly JudgedObject[]): string[] {
   return objects.map(titleOf).sort();
 }
 
 /** What a user wrote, and is not there any more. */
-function lostWords(objects: readonly ShownObject[], wanted: readonly ManifestObject[]): string[] {
+function lostWords(objects: readonly JudgedObject[], wanted: readonly ManifestObject[]): string[] {
   return wanted.flatMap(({ kind, metadata, spec }) => {
     const found = objects.find((one) => one.kind === kind && one.metadata.name === metadata.name);
     if (found === undefined) return [`${kind} ${metadata.name} is gone`];
@@ -117,7 +117,7 @@ function objectsOutOfPlace({ objects, names }: ShownWorld): string[] {
 }
 
 /** Each Machine has its one host and says so, and each host its Machine. */
-function machineProblems(objects: readonly ShownObject[], alive: readonly CloudRow[]): string[] {
+function machineProblems(objects: readonly JudgedObject[], alive: readonly CloudRow[]): string[] {
   const hosts = alive.filter(({ kind }) => kind === "LocalHost");
   const machines = objects.filter(({ kind }) => kind === "Machine");
   return [
@@ -146,7 +146,10 @@ function machineProblems(objects: readonly ShownObject[], alive: readonly CloudR
 }
 
 /** Counts in statuses are those of hosts, which the other parts of the judge have compared with what is wanted. */
-function setProblems(objects: readonly ShownObject[], wanted: readonly ManifestObject[]): string[] {
+function setProblems(
+  objects: readonly JudgedObject[],
+  wanted: readonly ManifestObject[],
+): string[] {
   return wanted
     .filter(({ kind }) => kind === "MachineDeployment")
     .flatMap(({ kind, metadata, spec }) => {
@@ -170,7 +173,7 @@ function setProblems(objects: readonly ShownObject[], wanted: readonly ManifestO
     });
 }
 
-function wrongCounts(object: ShownObject, fields: readonly string[], want: number): string[] {
+function wrongCounts(object: JudgedObject, fields: readonly string[], want: number): string[] {
   return fields
     .filter((field) => Number(object.status?.[field] ?? 0) !== want)
     .map(
@@ -179,7 +182,7 @@ function wrongCounts(object: ShownObject, fields: readonly string[], want: numbe
     );
 }
 
-function behind(object: ShownObject): string[] {
+function behind(object: JudgedObject): string[] {
   const { status = {}, metadata } = object;
   const observed = status["observedGeneration"];
   return problem(
@@ -188,7 +191,7 @@ function behind(object: ShownObject): string[] {
   );
 }
 
-function clusterProblems(objects: readonly ShownObject[], alive: readonly CloudRow[]): string[] {
+function clusterProblems(objects: readonly JudgedObject[], alive: readonly CloudRow[]): string[] {
   const clusters = objects.filter(({ kind }) => kind === "Cluster");
   return clusters.flatMap((cluster) => {
     const { status = {}, metadata } = cluster;

@@ -1,7 +1,7 @@
 import { parseArgs } from "node:util";
 import { BadUsage, list, oneOf, pointsOf, wholeNumber } from "../options.js";
 import { databaseFaults, watchFaults } from "./watch-fault.js";
-import type { WatchOptions } from "./watch-campaign.js";
+import type { WatchCampaignOptions } from "./watch-campaign.js";
 import { watchOperations } from "./watch-operation.js";
 
 export const watchUsage = `npm run chaos -- --watch [options]
@@ -18,7 +18,7 @@ export const watchUsage = `npm run chaos -- --watch [options]
 `;
 
 /** Reads the command line of a campaign over the watch loop. Throws BadUsage; undefined when only help was asked for. */
-export function readWatchOptions(args: readonly string[]): WatchOptions | undefined {
+export function readWatchOptions(args: readonly string[]): WatchCampaignOptions | undefined {
   const values = parse(args);
   if (values.help) return undefined;
   const backend = oneOf("--backend", values.backend, ["file", "postgres"]);

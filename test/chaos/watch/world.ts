@@ -12,7 +12,7 @@ import { Postgres } from "../../support/postgres.js";
 import { type ManifestObject, stackOf } from "../targets.js";
 import { ApiGate, type Door, type GateRow } from "./api-gate.js";
 import { type Machine, postgresEnv, twoMachines } from "./machine.js";
-import { finalizerProblems, type ShownObject } from "./watch-judge.js";
+import { finalizerProblems, type JudgedObject } from "./watch-judge.js";
 
 /** One controller that contends for the lease. */
 export interface Replica {
@@ -181,7 +181,7 @@ export class WatchWorld {
   }
 
   /** Every object of our kinds. */
-  objects(): Promise<ShownObject[]> {
+  objects(): Promise<JudgedObject[]> {
     return objectsOn(this.server);
   }
 
@@ -229,9 +229,9 @@ export class WatchWorld {
   }
 }
 
-async function objectsOn(server: ApiServer): Promise<ShownObject[]> {
+async function objectsOn(server: ApiServer): Promise<JudgedObject[]> {
   const lists = await Promise.all(
     resources.map((plural) => server.admin.read(`${apiPath}/${plural}`)),
   );
-  return lists.flatMap((list) => (list as { items: ShownObject[] }).items);
+  return lists.flatMap((list) => (list as { items: JudgedObject[] }).items);
 }

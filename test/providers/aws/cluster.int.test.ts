@@ -24,6 +24,7 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     moto = await Moto.start();
     secrets = secretsOf(moto);
     hosts = await RunningHosts.start(new MotoHosts(moto.ec2, secrets));
+    await hosts.begin();
     elb = elbOf(moto);
     const { images } = await moto.account();
     for (const role of ["control-plane", "worker"]) {

@@ -299,9 +299,11 @@ describe("what AWS tells before the first change", () => {
   });
   const host = (instanceType: string, more = {}) =>
     create("AwsInstance", { instanceType, zone: "eu-north-1a", ...more });
+  /** Of its Cluster: nothing is asked of Secrets Manager. */
+  const withoutStore = { hostSecrets: "userData" };
   const onVcpus = async (limit: number, ...steps: readonly PlannedStep[]) => {
     const { provider, asked } = stubbed(vcpus({ limit }));
-    const found = (await provider.preflight?.(ctx, steps, {})) ?? [];
+    const found = (await provider.preflight?.(ctx, steps, withoutStore)) ?? [];
     return { found, codes: asked.flatMap(({ input }) => input["QuotaCode"] ?? []) };
   };
 
@@ -338,7 +340,8 @@ describe("what AWS tells before the first change", () => {
         throw refusal("AccessDeniedException", "no");
       },
     });
-    const [note, ...others] = (await provider.preflight?.(ctx, [host("m5.large")], {})) ?? [];
+    const [note, ...others] =
+      (await provider.preflight?.(ctx, [host("m5.large")], withoutStore)) ?? [];
     assert.deepEqual([note?.code, note?.severity, others], ["PERMISSION", "warning", []]);
     assert.match(note?.hint ?? "", /"Action":"servicequotas:GetServiceQuota"/);
     const unknown = await onVcpus(1, host("u7-quantum.large"));

@@ -16,7 +16,9 @@ export function membersManifests({
 }: MembersWish = {}): object[] {
   const machine = (fields: object, versions: object) => ({
     versions: { kubelet: "1.34.2", ...versions },
-    providerSpec: { value: { apiVersion, kind: "AWSMachineProviderSpec", ...fields } },
+    providerSpec: {
+      value: { apiVersion, kind: "AWSMachineProviderSpec", instanceProfile: "nodes", ...fields },
+    },
   });
   const cluster = {
     apiVersion: "cluster.k8s.io/v1alpha1",

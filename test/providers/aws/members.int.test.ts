@@ -68,7 +68,7 @@ describe("three members and two workers on AWS, over three zones", function () {
     for (const index of [1, 2, 3]) {
       const [before, next] = [launches[index - 1], launches[index]];
       assert.ok(before !== undefined && next !== undefined);
-      const joinedMs = index === 1 ? 0 : before.atMs + bootMs + joinMs;
+      const joinedMs = before.atMs + bootMs + joinMs;
       assert.ok(next.atMs >= joinedMs, "whoever was made before has joined");
       const healthyMs = (registered[index - 1]?.atMs ?? Infinity) + targetMs;
       assert.ok(next.atMs >= healthyMs, "and serves behind the load balancer");

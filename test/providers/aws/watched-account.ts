@@ -41,6 +41,9 @@ export interface AccountInstance {
   readonly type: string;
 }
 
+/** The access key of commands: nothing else has it in its words. */
+const commandsKey = "AKIDOFTHECOMMANDS";
+
 /** How many of each kind; kinds of which there are none are left out. */
 export type KindCounts = Readonly<Record<string, number>>;
 
@@ -64,7 +67,9 @@ export class WatchedAccount {
     const settings = { describeLagMs: 5_000 };
     const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
     const server = await SimServer.start(aws, { region });
-    return new WatchedAccount(server, await RunningHosts.start(new AccountHosts(server.endpoint)));
+    const hosts = await RunningHosts.start(new AccountHosts(server.endpoint));
+    await hosts.begin();
+    return new WatchedAccount(server, hosts);
   }
 
   async stop(): Promise<void> {
@@ -79,8 +84,8 @@ export class WatchedAccount {
     return {
       AWS_ENDPOINT_URL: this.server.endpoint,
       AWS_REGION: region,
-      AWS_ACCESS_KEY_ID: "capstan",
-      AWS_SECRET_ACCESS_KEY: "capstan",
+      AWS_ACCESS_KEY_ID: commandsKey,
+      AWS_SECRET_ACCESS_KEY: "secret-of-the-process",
       ...this.hosts.env,
     };
   }
@@ -153,7 +158,7 @@ export class WatchedAccount {
     return this.server.aws.ledger
       .after(seq)
       .filter(
-        ({ accessKey, outcome }) => accessKey === "capstan" && (outcome?.changes.length ?? 0) > 0,
+        ({ accessKey, outcome }) => accessKey === commandsKey && (outcome?.changes.length ?? 0) > 0,
       );
   }
 }

@@ -158,9 +158,12 @@ const stateWires: Readonly<Record<"initial" | "healthy" | "unhealthy", WireObjec
 
 /** What happens to targets by itself. */
 export const targetTimers = {
-  targetIsHealthy: ({ db }: Scope, id: string) => {
+  targetIsHealthy: ({ db, settings }: Scope, id: string) => {
     const row = db.get("targets", id);
-    if (row?.state === "initial") db.put("targets", { ...row, state: "healthy" });
+    if (row?.state !== "initial") return;
+    const instance = db.get("instances", row.targetId);
+    const untold = instance !== undefined && settings.answersWhenTold ? "unhealthy" : "healthy";
+    db.put("targets", { ...row, state: instance?.health ?? untold });
   },
   targetIsDrained: ({ db }: Scope, id: string) => db.remove("targets", id),
 };

@@ -93,6 +93,8 @@ export interface SimSettings {
   readonly refuseUnknownKeys: boolean;
   /** By ARN. Roles that are not listed are there, and everybody may assume them and then do everything. */
   readonly roles: Readonly<Record<string, Role>>;
+  /** Whether instances answer health checks only once they are told to (`POST /instance`); because they run otherwise. */
+  readonly answersWhenTold: boolean;
   /** Names of instance profiles. Absent: every name is one. */
   readonly instanceProfiles?: readonly string[];
 }
@@ -138,6 +140,7 @@ export const defaultSettings: SimSettings = {
   shortages: [],
   accessKeys: {},
   refuseUnknownKeys: false,
+  answersWhenTold: false,
   roles: {},
 };
 

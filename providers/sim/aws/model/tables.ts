@@ -168,6 +168,8 @@ export interface InstanceRow extends Tagged {
     readonly noticedAtMs?: number;
   };
   readonly fate?: InstanceFate;
+  /** How load balancers find it, once somebody has said so. */
+  readonly health?: "healthy" | "unhealthy";
   readonly console: string;
   /** What EC2 is going to do with it, as it has said beforehand. */
   readonly events?: readonly ScheduledEvent[];

@@ -33,6 +33,8 @@ interface Tables {
 
 /** Whoever can tell what instances there are. */
 export interface HostSource {
+  /** From now on load balancers find instances as they are told to. */
+  begin(): Promise<void>;
   /** All instances with our marks, and the time there. */
   look(): Promise<{ readonly instances: readonly InstanceFacts[]; readonly accountMs: number }>;
   /** How load balancers find an instance from now on. */
@@ -43,6 +45,10 @@ export interface HostSource {
 export class AccountHosts implements HostSource {
   constructor(private readonly endpoint: string) {}
 
+  async begin(): Promise<void> {
+    await this.asked("settings", { answersWhenTold: true });
+  }
+
   async look(): Promise<{
     readonly instances: readonly InstanceFacts[];
     readonly accountMs: number;
@@ -51,9 +57,8 @@ export class AccountHosts implements HostSource {
       this.asked<Readonly<Record<string, Tables>>>("state"),
       this.asked<{ readonly nowMs: number }>("time"),
     ]);
-    const instances = Object.entries(state).flatMap(([place, tables]) =>
-      factsIn(tables, place.split("/").at(-1) ?? ""),
-    );
+    const tables = Object.entries(state);
+    const instances = tables.flatMap(([place, one]) => factsIn(one, place.split("/").at(-1) ?? ""));
     return { instances, accountMs };
   }
 

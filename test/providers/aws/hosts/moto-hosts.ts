@@ -11,6 +11,11 @@ export class MotoHosts implements HostSource {
     private readonly secrets: SecretsManager,
   ) {}
 
+  /** moto finds every target healthy at once. */
+  begin(): Promise<void> {
+    return Promise.resolve();
+  }
+
   async look(): Promise<{
     readonly instances: readonly InstanceFacts[];
     readonly accountMs: number;
@@ -35,7 +40,6 @@ export class MotoHosts implements HostSource {
     return { instances, accountMs: Date.now() };
   }
 
-  /** moto finds every target healthy. */
   tellHealth(): Promise<void> {
     return Promise.resolve();
   }

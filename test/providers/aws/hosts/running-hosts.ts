@@ -16,6 +16,7 @@ import { acceptPortForward } from "./portforward.js";
 
 const etcdPort = 2379;
 const dayMs = 86_400_000;
+const pollMs = 200;
 
 /**
  * What runs on the instances of a simulated account, which runs nothing: they begin a cluster and join it by the user data that they were
@@ -32,6 +33,8 @@ export class RunningHosts {
   /** One look at the account at a time. */
   private looking: Promise<boolean> = Promise.resolve(false);
   private running: ReadonlySet<string> = new Set();
+  private next: NodeJS.Timeout | undefined;
+  private isOver = false;
 
   private constructor(
     private readonly account: HostSource,
@@ -52,6 +55,12 @@ export class RunningHosts {
     return hosts;
   }
 
+  /** From now on hosts start by themselves, and serve behind their load balancer once they have. */
+  async begin(): Promise<void> {
+    await this.account.begin();
+    this.keepUp();
+  }
+
   /** What commands need in their environment to reach it by the name of whatever load balancer. */
   get env(): Readonly<Record<string, string>> {
     const relay = new URL("./api-relay.js", import.meta.url).href;
@@ -64,6 +73,8 @@ export class RunningHosts {
   }
 
   async stop(): Promise<void> {
+    clearTimeout(this.next);
+    this.isOver = true;
     const closed = new Promise((resolve) => this.door.close(resolve));
     this.dropAll();
     await closed;
@@ -76,20 +87,37 @@ export class RunningHosts {
   }
 
   /** All is as it was when somebody asked; of an account that is put back as it was then. */
-  restore(state: HostClusterState): void {
+  async restore(state: HostClusterState): Promise<void> {
     this.dropAll();
-    this.state = state;
+    // What a look that has begun before finds is of another account.
+    this.looking = this.looking.then(() => {
+      this.state = state;
+      return false;
+    });
+    await this.looking;
   }
 
   private dropAll(): void {
     for (const socket of this.sockets) socket.destroy();
   }
 
+  /** Hosts start although nobody connects: what they fetch is kept for them until they answer. */
+  private keepUp(): void {
+    this.next = setTimeout(() => {
+      void this.catchUp()
+        .catch(() => false)
+        .then(() => this.isOver || this.keepUp());
+    }, pollMs);
+  }
+
   /** Whether the API answers now. */
   private catchUp(): Promise<boolean> {
     const next = this.looking.then(async () => {
       const { instances, accountMs } = await this.account.look();
+      const before = new Set(this.state.started);
       this.state = caughtUp(this.state, instances, { accountMs, nowMs: Date.now() });
+      const started = this.state.started.filter((id) => !before.has(id));
+      for (const id of started) await this.account.tellHealth(id, "healthy");
       this.running = new Set(
         instances.filter(({ isRunning }) => isRunning).map(({ hostname }) => hostname),
       );

@@ -25,7 +25,7 @@ const quotas = {
 };
 
 /** What the ledger of the simulated AWS has counted. */
-export interface Counts {
+export interface CallCounts {
   readonly calls: number;
   readonly changing: number;
   readonly refused: number;
@@ -37,10 +37,10 @@ export interface Counts {
 export interface SteadyHour {
   readonly clusters: number;
   readonly resourcesEach: number;
-  readonly creation: Counts;
-  readonly look: Counts;
+  readonly creation: CallCounts;
+  readonly look: CallCounts;
   /** An hour in which nothing is to do, with the looks that the loop has taken. */
-  readonly hour: Counts & { readonly looks: number };
+  readonly hour: CallCounts & { readonly looks: number };
   /** Clusters of which the loop said that they have changed. */
   readonly told: readonly string[];
 }
@@ -149,7 +149,7 @@ function remembered(
   );
 }
 
-function countsOf({ aws }: SimCloud, after: number, begunMs: number): Counts {
+function countsOf({ aws }: SimCloud, after: number, begunMs: number): CallCounts {
   const byAction: Record<string, number> = {};
   const calls = aws.ledger.after(after);
   for (const { action } of calls) byAction[action] = (byAction[action] ?? 0) + 1;

@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { lanes, RequestPaces } from "../../../../providers/aws/calls/request-pace.js";
+import { expectDefined } from "../../../../src/api/error.js";
+import { secretNameOf } from "../../../../src/bootstrap/host/delivery.js";
 import type { SettingsChange } from "../../../../providers/sim/aws/model/settings.js";
 import { SteppedTime } from "../../../support/stepped-time.js";
 import { AwsLife } from "./life.js";
@@ -85,6 +87,18 @@ function mostTooMany(
   return { count: atMs.length, tooMany };
 }
 
+/** What is kept for a host comes and goes. */
+async function keepsSecrets({ provider, context }: AwsLife, index: number): Promise<void> {
+  const store = expectDefined(provider.userData?.secrets, "a store");
+  const token = String(index).repeat(32);
+  const names = { cluster: `default/c${index}`, kind: provider.hostKind, name: "cp-0-00000000-1" };
+  const who = { ...names, clusterUid: `uid-${index}`, token };
+  const name = secretNameOf(token);
+  await store.put(context, name, Buffer.from("secret"), { who, controlPlane: true });
+  await store.kept?.(context);
+  await store.delete(context, name, who);
+}
+
 describe("clusters in an account whose requests AWS counts", () => {
   it("are made and looked at without a refusal, within the rates that docs/aws.md tells", async () => {
     const account = new ThrottledAccount({});
@@ -100,6 +114,7 @@ describe("clusters in an account whose requests AWS counts", () => {
       looks.map((look) => look?.length),
       Array(3).fill(3 * first.planned().length),
     );
+    await account.time.run(Promise.all(lives.map(keepsSecrets)));
     const calls = account.calls();
     assert.ok(calls.length > begun + 3 * 24);
     assert.deepEqual(
