@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
 import { type LockHolder, StackLock } from "../../src/engine/locks/lock.js";
 import { openLocks } from "../../src/engine/locks/locks-file.js";
 import { identify, type ProcessIdentity } from "../../src/engine/locks/process-identity.js";
@@ -15,12 +16,13 @@ describe("the lock of a stack", function () {
   const stack = "default.demo";
   const own = identify(process.pid)!;
 
-  const acquire = () =>
+  const acquire = (term?: LeaseTerm) =>
     StackLock.acquire({
       stateDir: scratch.path,
       stack,
       command: "capstan up",
       clock: new FakeClock(),
+      term,
     });
   const holderOf = () => StackLock.holderOf(scratch.path, stack);
 
@@ -45,6 +47,21 @@ describe("the lock of a stack", function () {
     assert.equal(lock.wasTakenOver, true);
     await assert.rejects(acquire, failsWith("LOCKED", /pid \d+, "capstan up", since /));
     lock.release();
+    assert.equal(holderOf(), undefined);
+  });
+
+  it("is taken over from who led in an earlier term, frozen perhaps, and from no other who lives", async () => {
+    const frozen = await acquire({ lease: "uid", transition: 1 });
+    await assert.rejects(acquire(), failsWith("LOCKED"));
+    await assert.rejects(acquire({ lease: "uid", transition: 1 }), failsWith("LOCKED"));
+    await assert.rejects(acquire({ lease: "another", transition: 2 }), failsWith("LOCKED"));
+    const next = await acquire({ lease: "uid", transition: 2 });
+    assert.equal(next.wasTakenOver, true);
+    // It wakes: no engine runs under the lock that it had, and it gives back nothing.
+    assert.throws(() => frozen.setEngine(process.pid), failsWith("LOCKED"));
+    frozen.release();
+    await assert.rejects(acquire(), failsWith("LOCKED"));
+    next.release();
     assert.equal(holderOf(), undefined);
   });
 

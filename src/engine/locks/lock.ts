@@ -62,7 +62,7 @@ export class StackLock {
   ) {}
 
   /**
-   * Takes the lock; that of a holder that is provably dead is taken over, its engine killed first.
+   * Takes the lock; that of a holder that is provably dead, or led in an earlier term, is taken over, its engine killed first.
    * Throws LOCKED naming the holder, BAD_STATE when the lock file is damaged, and NO_SPACE, LOCKED or
    * NOT_WRITABLE when it cannot be used.
    */
@@ -208,9 +208,11 @@ async function takeOver(
   const found = recordedHolder(database, { stack, stateDir });
   if (found !== undefined) {
     const { holder } = found;
-    const liveness = holder.givenUp === true ? "dead" : livenessOf(holder.process);
+    // Whoever led once makes no calls any more, alive or frozen: each of them asks for the lease first.
+    const isPast = holder.givenUp === true || isOver(holder.term, term);
+    const liveness = isPast ? "dead" : livenessOf(holder.process);
     if (liveness === "alive") throw lockedBy(stack, holder);
-    if (liveness === "unknown" && !isOver(holder.term, term)) throw lockedFarAway(stack, holder);
+    if (liveness === "unknown") throw lockedFarAway(stack, holder);
     await endEngine(stack, holder, clock);
   }
   const isTaken =

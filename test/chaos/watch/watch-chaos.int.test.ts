@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../../scenario/sandbox.js";
 import { copyEdited, programOf } from "../../support/mutant.js";
-import { pickBy } from "../random.js";
+import { pickBy, seedOf } from "../random.js";
 import { lifeTargetsOf } from "../targets.js";
 import { verdictProblems } from "../verdict.js";
 import { type WatchBoundary, watchBoundaryText } from "./watch-boundary.js";
@@ -14,10 +14,7 @@ import { type WatchMutantName, watchMutants } from "./watch-mutants.js";
 import type { WatchOperation } from "./watch-operation.js";
 import { WatchStage } from "./world.js";
 
-/** Another one each day; CHAOS_SEED draws that of a day that is over. */
-const seed = Number(
-  process.env["CHAOS_SEED"] ?? new Date().toISOString().slice(0, 10).replaceAll("-", ""),
-);
+const seed = seedOf(process.env, Date.now());
 const targets = lifeTargetsOf(join(repository, "examples", "quickstart"));
 
 /** What every life passes, whatever it is about. */
