@@ -147,7 +147,9 @@ describe("what Secrets Manager keeps for hosts", () => {
 
   it("is asked for before a plan with hosts is carried out, unless its Cluster does without", async () => {
     const key = { principal: "arn:aws:iam::1:user/me", account: "123456789012" };
-    cloud.aws.change({ accessKeys: { AKIDLIFE: { ...key, allow: ["ec2:*", "sts:*", "servicequotas:*"] } } });
+    cloud.aws.change({
+      accessKeys: { AKIDLIFE: { ...key, allow: ["ec2:*", "sts:*", "servicequotas:*"] } },
+    });
     const { preflight } = awsProvider(cloud.clients);
     const wanted = { instanceType: "t3.medium", zone: "eu-north-1a" };
     const steps = [{ does: "create" as const, kind: "AwsInstance", name: "web", wanted }];
