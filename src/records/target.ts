@@ -3,7 +3,7 @@ import { domainOffer, namedDomain } from "../api/failure-domains.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { type AnyObject, type ClusterObject, type Desired, providerValue } from "../api/types.js";
 import type { KeyStage } from "../api/key-stage.js";
-import { type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
+import { keyOf, type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
 import type { Lookups } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
 
@@ -34,6 +34,12 @@ export interface TargetMachine extends ExpandedMachine {
   readonly host: NodeKey;
   /** The machine that the host was made for, where an adoption has found another one that serves it. */
   readonly duplicateOf?: string;
+}
+
+/** The nodes that live with these hosts, which serve once all of them are ready. Pure. */
+export function livingWith(hosts: readonly NodeKey[], { nodes }: Target): NodeKey[] {
+  const among = new Set(hosts);
+  return nodes.filter(({ host }) => host !== undefined && among.has(host)).map(keyOf);
 }
 
 /** Digest that tells whether two targets are the same. */

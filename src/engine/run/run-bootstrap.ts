@@ -27,7 +27,7 @@ import type {
 import { statusOf } from "../../dynamic/recorded.js";
 import { cloudResources, type PriorState, recordedIdentity } from "../../records/prior-state.js";
 import { recordedKeys, stageOfHost } from "../../records/recorded-keys.js";
-import { clusterIn, type Target, type TargetMachine } from "../../records/target.js";
+import { clusterIn, livingWith, type Target, type TargetMachine } from "../../records/target.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { presentAmong } from "../../plan/observation.js";
@@ -258,7 +258,7 @@ export class RunBootstrap {
   }
 
   /**
-   * For some hosts: what was made for those that are nodes, or are not wanted any more, is deleted, and tokens of the
+   * For some hosts: what was made for those that serve, or are not wanted any more, is deleted, and tokens of the
    * others stay good. What fails is tried again with the next look, and nothing depends on it: tokens expire, and a secret
    * goes at the latest with its host.
    */
@@ -274,8 +274,8 @@ export class RunBootstrap {
     const hosts = [...presentAmong(keys, observation)].filter(
       ([, { who }]) => who.kind === this.request.provider.hostKind,
     );
-    await mapBounded(hosts, settlesAtATime, async ([key, { who, phase }]) => {
-      const isAwaited = phase !== "ready" && wanted.has(key);
+    await mapBounded(hosts, settlesAtATime, async ([key, { who }]) => {
+      const isAwaited = wanted.has(key) && !this.serves(key, observation);
       try {
         await (isAwaited
           ? this.extend(ctx, who, tokensOf)
@@ -284,6 +284,13 @@ export class RunBootstrap {
         if (!isCapstanError(error)) throw error;
       }
     });
+  }
+
+  /** A host that runs may still be reading what it was told: a first member answers behind its load balancer once it has. */
+  private serves(host: NodeKey, observation: Observation): boolean {
+    const parts = [host, ...livingWith([host], this.request.target)];
+    const present = presentAmong(parts, observation);
+    return parts.every((key) => present.get(key)?.phase === "ready");
   }
 
   /**

@@ -1,5 +1,6 @@
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
-import { keyOf, type NodeKey } from "../../graph/graph.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { livingWith } from "../../records/target.js";
 import { presentAmong } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
@@ -32,7 +33,7 @@ export interface Waits {
 
 /** Until they serve, or one of them never will: what to do then is decided from a new look. */
 export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Waits): Promise<void> {
-  const keys = [...waiting, ...livingWith(waiting, waits.goal)];
+  const keys = [...waiting, ...livingWith(waiting, waits.goal.target)];
   const { goal, clock, stop, timeoutMs, report } = waits;
   const context = callContext(clock, stop);
   const readinessDeadline = new ReadinessDeadline(goal.target, {
@@ -96,10 +97,4 @@ export async function waitUntilGone(
 
 function hostLooks({ provider }: Waits): Backoff {
   return looksAt(provider.handlers.get(provider.hostKind));
-}
-
-/** A host serves once all that lives with it is ready. */
-function livingWith(hosts: readonly NodeKey[], { target }: Plan): NodeKey[] {
-  const waiting = new Set(hosts);
-  return target.nodes.filter(({ host }) => host !== undefined && waiting.has(host)).map(keyOf);
 }

@@ -29,6 +29,9 @@ function secretsIn(script: string): string[] {
   return [...keys.flatMap((key) => key.split("\n").slice(0, 2)), ...tokens];
 }
 
+/** Longer than a command takes until it sees its hosts run: four seconds at the account's speed. */
+const slowStartMs = 800_000;
+
 /** Texts of all files below a folder. */
 function textsBelow(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true }).flatMap((entry) =>
@@ -43,7 +46,7 @@ describe("what hosts of AWS are told at their first start", function () {
   let sandbox: Sandbox;
 
   beforeEach(async () => {
-    account = await WatchedAccount.start();
+    account = await WatchedAccount.start(slowStartMs);
     sandbox = await Sandbox.make({ example: "aws" }, { env: { ...account.env, ...hurriedEnv } });
     rmSync(join(sandbox.manifests, "workers.yaml"));
     edit("cluster.yaml", "[eu-north-1a, eu-north-1b]", "[eu-north-1a]");

@@ -63,11 +63,12 @@ export class WatchedAccount {
     this.elb = new ElasticLoadBalancingV2(settings);
   }
 
-  static async start(): Promise<WatchedAccount> {
+  /** `startMs`: how long hosts take until they serve, in the account's time. */
+  static async start(startMs?: number): Promise<WatchedAccount> {
     const settings = { describeLagMs: 5_000 };
     const aws = new SimulatedAws({ clock: systemClock, speed: 200, settings });
     const server = await SimServer.start(aws, { region });
-    const hosts = await RunningHosts.start(new AccountHosts(server.endpoint));
+    const hosts = await RunningHosts.start(new AccountHosts(server.endpoint, startMs));
     await hosts.begin();
     return new WatchedAccount(server, hosts);
   }

@@ -43,7 +43,11 @@ export interface HostSource {
 
 /** The hosts of a simulated account, as its own routes tell of them (docs/sim-aws.md). */
 export class AccountHosts implements HostSource {
-  constructor(private readonly endpoint: string) {}
+  /** `startMs`: how long cloud-init and kubeadm take, in the account's time. */
+  constructor(
+    private readonly endpoint: string,
+    private readonly startMs = bootMs + joinMs,
+  ) {}
 
   async begin(): Promise<void> {
     await this.asked("settings", { answersWhenTold: true });
@@ -58,7 +62,9 @@ export class AccountHosts implements HostSource {
       this.asked<{ readonly nowMs: number }>("time"),
     ]);
     const tables = Object.entries(state);
-    const instances = tables.flatMap(([place, one]) => factsIn(one, place.split("/").at(-1) ?? ""));
+    const instances = tables.flatMap(([place, one]) =>
+      factsIn(one, place.split("/").at(-1) ?? "", this.startMs),
+    );
     return { instances, accountMs };
   }
 
@@ -78,6 +84,7 @@ export class AccountHosts implements HostSource {
 function factsIn(
   { instances = [], interfaces = [], secrets = [] }: Tables,
   region: string,
+  startMs: number,
 ): InstanceFacts[] {
   const toldBy = (userData: string) => {
     const name = secretNamedIn(userData);
@@ -92,7 +99,7 @@ function factsIn(
       return {
         id,
         isRunning: state === "running",
-        dueAtMs: launchedAtMs + bootMs + joinMs,
+        dueAtMs: launchedAtMs + startMs,
         told: toldBy(userData),
         providerId: `aws:///${zone}/${id}`,
         hostname: `ip-${address.replaceAll(".", "-")}.${region}.compute.internal`,
