@@ -20,7 +20,6 @@ import { withPlaces } from "../engine/operations/placed-refusal.js";
 import { encodePayload } from "../engine/backend/record-payload.js";
 import { observe } from "../engine/run/observe.js";
 import { noteRunning } from "../engine/locks/engine-roster.js";
-import { ancestorNamed } from "../engine/locks/process-identity.js";
 import { ambientStateDir, projectRoot } from "../engine/backend/project.js";
 import { callContext } from "../engine/run/handler-session.js";
 import { parseExport, type StackState } from "../engine/backend/state.js";
@@ -42,6 +41,9 @@ import { exportStack } from "./export.js";
 import { type InlineChange, refuseInline, refuseWhileLocked } from "./refuse.js";
 import { registerNodes } from "./register.js";
 import { inlineNotes, unknownNotes } from "./inline-notes.js";
+import { InlineBootstrap } from "./joining/inline-bootstrap.js";
+import { inTurns } from "./joining/turns.js";
+import { ownEngine } from "./own-engine.js";
 import { ClusterOutputs, kubeconfigsIn } from "./outputs.js";
 import { checkTexts, namesUsed, type OneCluster, readOne, textsOf } from "./read-manifests.js";
 import { withRecordedValues, withUnknownFields } from "./unknown-parts.js";
@@ -74,17 +76,20 @@ export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutp
   try {
     return await registerCluster(options);
   } catch (error) {
-    if (!isCapstanError(error)) throw error;
-    // Pulumi prints a RunError without a stack trace: it is the user's to read.
-    throw new RunError(
-      `${error.message}${error.hint === undefined ? "" : `\nhint: ${error.hint}`}`,
-    );
+    throw asPulumiPrints(error);
   }
+}
+
+/** Pulumi prints a RunError without a stack trace: it is the user's to read. */
+function asPulumiPrints(error: unknown): unknown {
+  if (!isCapstanError(error)) return error;
+  const { message, hint } = error;
+  return new RunError(`${message}${hint === undefined ? "" : `\nhint: ${hint}`}`);
 }
 
 /** An engine that is killed leaves its lock: whoever finds that has to know whose it was. */
 function noteOwnEngine(stateDir: string): void {
-  const engine = ancestorNamed(process.pid, "pulumi");
+  const engine = ownEngine();
   if (engine !== undefined) noteRunning(stateDir, engine.pid);
 }
 
@@ -94,6 +99,8 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
   refuseWhileLocked(stateDir, lockNameIn(getProject(), getStack()));
   if (!runtime.isDryRun()) noteOwnEngine(stateDir);
   const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
+  // The providers are still asked while hosts join.
+  let isDone = true;
   try {
     const files = manifestPaths(options, root);
     const given = await readGiven(options, textsOf(files, root), providers.all);
@@ -114,16 +121,35 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
       given.unknown.length === 0
         ? program
         : withUnknownFields(program, plan, given.desired, provider);
+    const bootstrap = runtime.isDryRun()
+      ? undefined
+      : await InlineBootstrap.open(
+          { plan, keys, state, provider },
+          { stateDir, engine: ownEngine() },
+        );
+    isDone = bootstrap === undefined;
+    const settled = bootstrap && (() => joined(bootstrap).finally(() => providers.close()));
     return new ClusterOutputs({
       plan,
       provider,
       keys: keysAt(keys, stageOf(plan.target)),
-      resources: registerNodes(shown, given.resources),
+      resources: registerNodes(
+        inTurns(shown, plan),
+        omitUndefined({ after: given.resources, settled }),
+      ),
       kubeconfigs: kubeconfigsIn(exported),
+      begins: settled !== undefined && plan.fromRevision === 0,
     });
   } finally {
-    providers.close();
+    if (isDone) providers.close();
   }
+}
+
+/** Whoever waits for the revision is told of what holds it up as of any other error of ours. */
+function joined(bootstrap: InlineBootstrap): Promise<void> {
+  return bootstrap.joined().catch((error: unknown) => {
+    throw asPulumiPrints(error);
+  });
 }
 
 /** Pulumi's own host serves resources by their kind: it cannot know which Cluster they belong to before it is asked. */

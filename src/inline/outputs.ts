@@ -28,6 +28,8 @@ interface ClusterFacts {
   readonly resources: ReadonlyMap<NodeKey, ServedResource>;
   /** Texts of the state that look like a kubeconfig. Secret. */
   readonly kubeconfigs: readonly string[];
+  /** No API server answers before the cluster is committed. */
+  readonly begins: boolean;
 }
 
 /**
@@ -86,8 +88,10 @@ export class ClusterOutputs {
     }
     const { name } = clusterIn(plan.target).metadata;
     const known = [...kubeconfigs];
+    // Whoever uses it connects at once.
+    const answers = this.#facts.begins ? this.revision : undefined;
     this.#kubeconfig ??= secret(
-      this.endpoint.apply(async (endpoint) => {
+      all([this.endpoint, answers]).apply(async ([endpoint]) => {
         const access = { name, server: `https://${endpointText(endpoint)}`, keys };
         const now = systemClock.now();
         const kept = known

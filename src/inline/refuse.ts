@@ -53,7 +53,7 @@ export function refuseInline({ plan, state, observedResources, place }: InlineCh
   refuseLeftovers(plan, state, ways);
   refuseStale(plan, state, observedResources);
   refuseMembers(plan, ways);
-  refuseJoining(plan, ways);
+  refuseLeaving(plan, ways);
 }
 
 /**
@@ -136,17 +136,13 @@ function changedMembers({ machines }: Plan): string[] {
   return changed.length > 1 ? changed.map(({ machine }) => machine) : [];
 }
 
-/** Pulumi's own process sees inputs alone: neither a cluster's keys nor who has begun it. */
-function refuseJoining({ oneBegins, steps, target, ...plan }: Plan, ways: WaysOn): void {
-  const hosts = new Set(target.machines.map(({ host }) => host));
-  const made = steps.filter(({ kind, key }) => kind === "create" && hosts.has(key));
-  if (!oneBegins || made.length === 0) return;
-  const names = made.map(({ key }) => key).join(", ");
-  throw open(
-    plan,
-    `${names} would have to join one after the other, with keys and tokens`,
-    ways.up,
-  );
+/** Pulumi deletes once the program has ended, which alone can ask etcd to do without a member. */
+function refuseLeaving({ oneBegins, machines, ...plan }: Plan, ways: WaysOn): void {
+  const members = machines.filter(({ controlPlane }) => controlPlane);
+  const leaving = members.filter(({ kind }) => kind === "delete");
+  if (!oneBegins || leaving.length === 0 || leaving.length === members.length) return;
+  const names = leaving.map(({ machine }) => machine).join(", ");
+  throw open(plan, `control-plane machine ${names} has to leave etcd before it goes`, ways.up);
 }
 
 function open(plan: Pick<Plan, "stack" | "cluster">, cause: string, hint: string): CapstanError {

@@ -1,7 +1,9 @@
 import {
+  all,
   ComponentResource,
   CustomResource,
   type CustomResourceOptions,
+  type Input,
   type Inputs,
   type Output,
   type Resource,
@@ -11,7 +13,7 @@ import type { Json, JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerProperty, providerText, typeTokenOf } from "../dynamic/protocol.js";
 import { isRef, type NodeKey, type Ref } from "../graph/graph.js";
-import { transactionKey } from "../transaction/pass.js";
+import { revisionKey, transactionKey } from "../transaction/pass.js";
 import {
   componentToken,
   type PassProgram,
@@ -30,20 +32,36 @@ export class ServedResource extends CustomResource {
   declare readonly machines: Output<number>;
 }
 
+/** What stands around the resources of a pass. */
+export interface Around {
+  /** What everything of it is made after, and goes before. */
+  readonly after: readonly Resource[];
+  /** What has to have come about once everything is made, before the Revision is. Absent: nothing. */
+  readonly settled?: () => Promise<void>;
+}
+
 /**
  * Registers a pass in the running Pulumi program: the Node.js counterpart of src/engine/pulumi/language-server. Returns
- * its resources without the components. `after`: what everything of it is made after, and goes before.
+ * its resources without the components.
  */
 export function registerNodes(
   { registrations }: PassProgram,
-  after: readonly Resource[] = [],
+  { after, settled }: Around,
 ): ReadonlyMap<NodeKey, ServedResource> {
   const known = new Map<NodeKey, Resource>();
+  const before = (key: NodeKey): readonly Input<Resource>[] => {
+    // Everything depends on the Transaction.
+    if (key === transactionKey) return after;
+    return key === revisionKey && settled !== undefined ? [settledOnes(known, settled)] : [];
+  };
   for (const registration of registrations) {
     const { key } = registration;
-    // Everything depends on the Transaction.
-    known.set(key, register(registration, known, key === transactionKey ? after : []));
+    known.set(key, register(registration, known, before(key)));
   }
+  return servedAmong(known);
+}
+
+function servedAmong(known: ReadonlyMap<NodeKey, Resource>): Map<NodeKey, ServedResource> {
   return new Map(
     [...known].flatMap(([key, resource]) =>
       resource instanceof ServedResource ? [[key, resource] as const] : [],
@@ -51,10 +69,24 @@ export function registerNodes(
   );
 }
 
+/** Not known before all of them are made and what has to follow has come about. */
+function settledOnes(
+  known: ReadonlyMap<NodeKey, Resource>,
+  settled: () => Promise<void>,
+): Output<Resource> {
+  const made = servedAmong(known);
+  const transaction = made.get(transactionKey);
+  if (transaction === undefined) throw new Error("a pass registers its Transaction");
+  return all([...made.values()].map(({ id }) => id)).apply(async () => {
+    await settled();
+    return transaction;
+  });
+}
+
 function register(
   registration: Registration,
   known: ReadonlyMap<NodeKey, Resource>,
-  after: readonly Resource[],
+  after: readonly Input<Resource>[],
 ): Resource {
   const { type, kind, name, parent } = registration;
   const parentResource = parent === undefined ? undefined : known.get(parent);

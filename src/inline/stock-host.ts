@@ -1,8 +1,7 @@
 import { makeProviders, type Providers } from "../../providers/index.js";
-import { CapstanError, isCapstanError } from "../api/error.js";
+import { isCapstanError } from "../api/error.js";
 import { noteRunning } from "../engine/locks/engine-roster.js";
 import {
-  ancestorNamed,
   deathNoticeMs,
   livenessOf,
   type ProcessIdentity,
@@ -13,9 +12,8 @@ import { systemClock } from "../provider/clock.js";
 import type { BridgeRuntime } from "../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../dynamic/protocol.js";
 import { SessionCloud } from "../dynamic/session-cloud.js";
-
-/** How long a create under a plain `pulumi` waits for readiness, unless CAPSTAN_TIMEOUT says otherwise. */
-const defaultTimeoutSeconds = 600;
+import { ProgramBootstrapper } from "./joining/program-client.js";
+import { contextUnder, inlineTimeoutMs, ownEngine } from "./own-engine.js";
 
 let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } | undefined;
 
@@ -24,8 +22,13 @@ let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } |
  * of a kind, in inline mode. Both are made once per host process, at the first call.
  */
 export function handler(kind: string): DynamicResource {
-  shared ??= { providers: ambientProviders(), runtime: inlineRuntime() };
+  shared ??= sharedOfProcess();
   return resourceFor(kind, shared.providers.all, shared.runtime);
+}
+
+function sharedOfProcess(): NonNullable<typeof shared> {
+  const providers = ambientProviders();
+  return { providers, runtime: inlineRuntime(providers) };
 }
 
 /** A host without its engine serves nobody: nothing of what it still does would be recorded. */
@@ -57,26 +60,16 @@ function ambientProviders(): Providers {
  * The stock host is never told to stop: it looks whether its engine lives before each change, and all the
  * while too, since a call that is under way must not take effect after somebody else has taken over.
  */
-function inlineRuntime(): BridgeRuntime {
-  const engine = ancestorNamed(process.pid, "pulumi");
+function inlineRuntime({ all: providers }: Providers): BridgeRuntime {
+  const engine = ownEngine();
   endWith(engine);
   if (engine !== undefined) noteIfPossible(engine);
-  const seconds = Number(process.env["CAPSTAN_TIMEOUT"] ?? defaultTimeoutSeconds);
+  const stateDir = ambientStateDir(process.env, process.cwd());
   return {
-    context: {
-      clock: systemClock,
-      signal: new AbortController().signal,
-      assertEngineAlive: () => {
-        if (engine !== undefined && livenessOf(engine) === "alive") return;
-        throw new CapstanError({
-          code: "ENGINE_DEAD",
-          source: "engine",
-          message: "the engine that asked for this change has ended; nothing more is changed",
-        });
-      },
-    },
+    context: contextUnder(engine),
     mode: "inline",
     cloud: new SessionCloud(),
-    readyTimeoutMs: (Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000,
+    readyTimeoutMs: inlineTimeoutMs(process.env),
+    bootstrap: new ProgramBootstrapper({ stateDir, engine, providers }),
   };
 }

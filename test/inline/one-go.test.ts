@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
-import { refuseInline } from "../../src/inline/refuse.js";
+import type { NodeKey } from "../../src/graph/graph.js";
 import { inlineNotes } from "../../src/inline/inline-notes.js";
+import { inTurns } from "../../src/inline/joining/turns.js";
+import { refuseInline } from "../../src/inline/refuse.js";
+import { programOf } from "../../src/transaction/pass.js";
 import { failsWith } from "../support/errors.js";
 import {
   cluster,
@@ -9,10 +12,15 @@ import {
   machineDeployment,
   type Manifest,
 } from "../support/manifests.js";
-import { FakeEngine } from "../support/fake-engine.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { type EngineSetup, FakeEngine } from "../support/fake-engine.js";
 
-async function planned(before: readonly Manifest[] | undefined, after: readonly Manifest[]) {
-  const engine = new FakeEngine();
+async function planned(
+  before: readonly Manifest[] | undefined,
+  after: readonly Manifest[],
+  setup: EngineSetup = {},
+) {
+  const engine = new FakeEngine(setup);
   if (before !== undefined) await engine.settle(desiredOf([cluster(), ...before]));
   const plan = await engine.plan(desiredOf([cluster(), ...after]));
   const place = { root: "/shop", stack: "dev", files: ["/shop/clusters"] };
@@ -61,5 +69,50 @@ describe("a plain pulumi up, which does everything in one go", () => {
     const [first = {}] = members({ tags: { team: "a" } });
     const one = await planned(members({}), [first, ...members({}).slice(1)]);
     refuseInline(one);
+  });
+
+  describe("with hosts that join each other", () => {
+    const joins = { traits: { ...plainWorld, joins: true } } as const;
+
+    it("makes each after those that it joins, and after what lives with them", async () => {
+      const member = (name: string, shape: object) =>
+        machine(name, { controlPlane: "1.34.2", ...shape });
+      const wanted = [member("cp-0", { dataVolume: { gib: 1 } }), member("cp-1", {})];
+      const { plan, state } = await planned(undefined, [...wanted, machine("web")], joins);
+      const whole = {
+        kind: "commit",
+        allowed: new Set(plan.steps.map(({ key }) => key)),
+        deletions: new Set<NodeKey>(),
+      } as const;
+      const program = programOf(plan, state, whole, { transaction: "t", revision: "r" });
+      const { registrations } = inTurns(program, plan);
+      const short = (key: string) => key.replace(/-[0-9a-f]{8}-\d+/, "");
+      const hosts = registrations.filter(({ kind }) => kind === "LocalHost");
+      const waits = hosts.map(({ key, dependsOn }) => {
+        const before = dependsOn.filter((one) => /^Local(Host|Volume)/.test(one));
+        return [short(key), before.map(short)];
+      });
+      assert.deepEqual(waits, [
+        ["LocalHost/cp-0", []],
+        ["LocalHost/cp-1", ["LocalHost/cp-0", "LocalVolume/cp-0-data"]],
+        ["LocalHost/web", ["LocalHost/cp-0", "LocalHost/cp-1"]],
+      ]);
+      const order = registrations.map(({ key }) => key);
+      for (const { key, dependsOn } of registrations) {
+        const late = dependsOn.filter((one) => order.indexOf(one) > order.indexOf(key));
+        assert.deepEqual(late, [], key);
+      }
+    });
+
+    it("takes no member out beside others, which its program could not ask etcd for", async () => {
+      const before = members({});
+      const one = await planned(before, before.slice(0, 2), joins);
+      assert.throws(
+        () => refuseInline(one),
+        failsWith("TRANSACTION_OPEN", /control-plane machine cp-2 has to leave etcd/),
+      );
+      refuseInline(await planned(before, before.slice(0, 2)));
+      refuseInline(await planned(before, [...before, machine("web")], joins));
+    });
   });
 });

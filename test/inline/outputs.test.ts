@@ -42,7 +42,15 @@ describe("what a cluster gives back to its program", () => {
   before(() => runtime.setMocks({ newResource: () => ({ id: "x", state: {} }), call: () => ({}) }));
 
   const given = (facts: Partial<ConstructorParameters<typeof ClusterOutputs>[0]> = {}) =>
-    new ClusterOutputs({ plan, provider, keys: undefined, resources, kubeconfigs: [], ...facts });
+    new ClusterOutputs({
+      plan,
+      provider,
+      keys: undefined,
+      resources,
+      kubeconfigs: [],
+      begins: false,
+      ...facts,
+    });
 
   it("is the endpoint, and the host of each machine", async () => {
     assert.deepEqual(await valueOf(given().endpoint), { host: "10.0.0.10", port: 6443 });

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { AwsPluginDouble } from "../scenario/aws-plugin-double.js";
 import { Command, type Outcome } from "../scenario/command.js";
+import { makeNetworksIn } from "../scenario/native-network.js";
 import { repository, Sandbox } from "../scenario/sandbox.js";
 import { UserProjectFolder } from "../scenario/user-project.js";
 import { WatchedAccount } from "../providers/aws/watched-account.js";
@@ -11,7 +12,7 @@ import { clusterNetwork } from "../support/manifests.js";
 
 const stack = "shared";
 
-/** A Cluster on AWS in a network that a program tells: no machines, which a plain `pulumi up` does not make. */
+/** A Cluster on AWS in a network that a program tells, without machines. */
 function clusterIn(vpcId: string, subnets: string): object {
   return {
     apiVersion: "cluster.k8s.io/v1alpha1",
@@ -30,28 +31,6 @@ function clusterIn(vpcId: string, subnets: string): object {
       },
     },
   };
-}
-
-/** What the foundation makes of a network is there on the simulated AWS, where clusters look for it. */
-function makeNetworksIn({ ec2 }: WatchedAccount, aws: AwsPluginDouble): void {
-  aws.makers.set("aws:ec2/vpc:Vpc", async ({ cidrBlock }) => {
-    const { Vpc } = await ec2.createVpc({ CidrBlock: String(cidrBlock) });
-    return Vpc?.VpcId ?? "";
-  });
-  aws.makers.set("aws:ec2/subnet:Subnet", async ({ vpcId, cidrBlock, availabilityZone }) => {
-    const { Subnet } = await ec2.createSubnet({
-      VpcId: String(vpcId),
-      CidrBlock: String(cidrBlock),
-      AvailabilityZone: String(availabilityZone),
-    });
-    return Subnet?.SubnetId ?? "";
-  });
-  aws.makers.set("aws:ec2/internetGateway:InternetGateway", async ({ vpcId }) => {
-    const { InternetGateway } = await ec2.createInternetGateway({});
-    const InternetGatewayId = InternetGateway?.InternetGatewayId ?? "";
-    await ec2.attachInternetGateway({ InternetGatewayId, VpcId: String(vpcId) });
-    return InternetGatewayId;
-  });
 }
 
 /** The cluster's groups and its load balancer are in the VPC and the public subnets of the foundation. */
@@ -86,7 +65,7 @@ describe("the foundation on AWS, by Pulumi's engine", function () {
   beforeEach(async () => {
     aws = await AwsPluginDouble.start();
     account = await WatchedAccount.start();
-    makeNetworksIn(account, aws);
+    makeNetworksIn(account.ec2, aws);
     sandbox = await Sandbox.make({ objects: [clusterIn(`\${vpcId}`, `\${subnets}`)] });
     folder = join(sandbox.folder, "foundation");
     // As its users do: a copy of the folder, with what npm ci brings.

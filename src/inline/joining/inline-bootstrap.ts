@@ -1,0 +1,106 @@
+import { CapstanError } from "../../api/error.js";
+import type { KeyRing } from "../../bootstrap/certificates/key-ring.js";
+import { RunBootstrap } from "../../engine/run/run-bootstrap.js";
+import { AvailabilityTracker } from "../../engine/run/availability.js";
+import type { Observation } from "../../engine/run/observe.js";
+import { waitUntilAvailable } from "../../engine/run/waits.js";
+import type { StackState } from "../../engine/backend/state.js";
+import type { ProcessIdentity } from "../../engine/locks/process-identity.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { openWorkload } from "../../kube/open-workload.js";
+import type { Plan } from "../../plan/plan.js";
+import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
+import { transactionPayload } from "../../transaction/payloads.js";
+import { contextUnder, inlineTimeoutMs } from "../own-engine.js";
+import { noteAddress } from "./program-address.js";
+import { serveUserData } from "./program-server.js";
+import { joiningHosts } from "./turns.js";
+
+/** One pass of a Pulumi program whose hosts join a cluster. */
+interface JoiningPass {
+  readonly plan: Plan;
+  readonly keys: KeyRing | undefined;
+  readonly state: StackState;
+  readonly provider: InfrastructureProvider;
+}
+
+/**
+ * What a program gives to the hosts that its one pass makes, and takes back from them once they are nodes. Pulumi's process of dynamic
+ * resources asks it for user data, none of which is recorded; the revision is committed after all of them have joined.
+ */
+export class InlineBootstrap {
+  private readonly context: CallContext;
+  private readonly records: StackState;
+
+  private constructor(
+    private readonly bootstrap: RunBootstrap,
+    private readonly pass: JoiningPass,
+    private readonly hosts: readonly NodeKey[],
+    engine: ProcessIdentity | undefined,
+  ) {
+    this.context = contextUnder(engine);
+    const { plan, keys, state } = pass;
+    const { number, clusterUid, owner, startedAtMs } = plan.transaction;
+    const head = { number, clusterUid, owner, startedAtMs };
+    this.records = { ...state, transaction: { ...transactionPayload(plan, keys), ...head } };
+  }
+
+  /** Answers from now on; undefined where no host has to join. Throws NO_SPACE or NOT_WRITABLE. */
+  static async open(
+    pass: JoiningPass,
+    place: { readonly stateDir: string; readonly engine: ProcessIdentity | undefined },
+  ): Promise<InlineBootstrap | undefined> {
+    const { plan, provider, state } = pass;
+    const { stateDir, engine } = place;
+    const bootstrap = RunBootstrap.of(plan.target, { provider, openWorkload });
+    const hosts = joiningHosts(plan.target, state.revision?.target);
+    if (bootstrap === undefined || hosts.length === 0) return undefined;
+    const inline = new InlineBootstrap(bootstrap, pass, hosts, engine);
+    const over = bootstrap.over(() => inline.records);
+    const address = await serveUserData((who) => over.userDataFor(inline.context, who));
+    if (engine !== undefined) noteAddress(stateDir, engine, address);
+    return inline;
+  }
+
+  /** Until all hosts serve that have been made. Throws what a run of ours throws of hosts that do not. */
+  async joined(): Promise<void> {
+    const { plan, provider } = this.pass;
+    await waitUntilAvailable(this.hosts, {
+      goal: plan,
+      provider,
+      clock: this.context.clock,
+      stop: this.context.signal,
+      timeoutMs: inlineTimeoutMs(process.env),
+      availability: new AvailabilityTracker(plan.target),
+      bootstrap: this.bootstrap,
+      report: () => undefined,
+      recorded: () => this.records,
+      observe: () => this.observe(),
+    });
+    const { observedResources } = await this.observe();
+    const lost = this.hosts.filter((key) => !observedResources.has(key));
+    if (lost.length > 0) throw hostsLost(plan.cluster, lost);
+  }
+
+  /** What the cloud shows of the cluster, as if all of it were recorded: Pulumi records it meanwhile. */
+  private async observe(): Promise<Observation> {
+    const { plan, provider } = this.pass;
+    const { clusterUid } = plan.transaction;
+    const scope = { cluster: plan.cluster, clusterUid };
+    const listing = await provider.inventory(this.context, scope);
+    const living = listing.filter(({ phase }) => phase !== "gone");
+    const observedResources = new Map(living.map((one) => [keyOf(one.who), one] as const));
+    const observation = { observedResources, unrecorded: [], listed: living.length };
+    return this.bootstrap.asJoined(this.context, observation, this.records);
+  }
+}
+
+function hostsLost(cluster: string, hosts: readonly NodeKey[]): CapstanError {
+  return new CapstanError({
+    code: "RESOURCE_GONE",
+    source: "cloud",
+    subject: cluster,
+    message: `cannot commit ${cluster}: ${hosts.join(", ")} went away before it had joined`,
+    hint: "run pulumi refresh, then pulumi up",
+  });
+}
