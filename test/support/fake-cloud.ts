@@ -44,6 +44,8 @@ export interface WorldTraits {
   readonly joins?: boolean;
   /** It answers a create with an operation; what that makes shows only once it is done. */
   readonly acceptsFirst?: boolean;
+  /** How much later than a host what lives with it is ready, milliseconds; absent: all but hosts are at once. */
+  readonly attachMs?: number;
   /** It accepts a deletion, and shows what goes for so long. */
   readonly removalMs?: number;
   /** Inputs of hosts that it does not show. */
@@ -361,7 +363,7 @@ export class FakeCloud {
         if (this.traits.remembersTokens) return this.asAnswered(twin);
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
       }
-      const boot = isHost ? this.bootOf(process) : { atMs: 0, phase: "ready" as const };
+      const boot = isHost ? this.bootOf(process) : this.readyLater(spec);
       const made = this.store(who, spec, boot);
       if (does !== undefined) this.hosts.made(made, does, this.alive());
       return this.asAnswered(made);
@@ -543,6 +545,13 @@ export class FakeCloud {
       case "dies":
         return { atMs, phase: "gone" };
     }
+  }
+
+  /** What lives with a host names it. */
+  private readyLater({ hostId }: JsonObject): Stored["boot"] {
+    const { attachMs } = this.traits;
+    const isLate = attachMs !== undefined && hostId !== undefined;
+    return { atMs: isLate ? this.clock.now() + bootMs + attachMs : 0, phase: "ready" };
   }
 
   private restartsFor(from: JsonObject, to: JsonObject): boolean {

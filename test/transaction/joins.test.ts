@@ -38,6 +38,27 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual([...engine.cloud.hosts.kept.keys(), ...engine.cloud.hosts.tokens.keys()], []);
   });
 
+  it("keeps what a first member fetches until all that lives with it is ready", async () => {
+    const traits = { ...joins.traits, attachMs: 1_000 };
+    const engine = new FakeEngine({ traits });
+    const { kept } = engine.cloud.hosts;
+    const seen: string[] = [];
+    const forget = kept.delete.bind(kept);
+    kept.delete = (name) => {
+      const phases = engine.cloud.alive().map(({ who, phase }) => `${who.kind} ${phase}`);
+      seen.push(...phases.filter((one) => !one.startsWith("LocalNetwork")));
+      return forget(name);
+    };
+    const wanted = goal(machine("cp-0", { controlPlane: "1.34.2", dataVolume: { gib: 1 } }));
+    assert.equal(outcomeText(await engine.up(wanted)), "done");
+    assert.deepEqual(seen.sort(), [
+      "LocalHost ready",
+      "LocalLoadBalancer ready",
+      "LocalVolume ready",
+    ]);
+    assert.equal(kept.size, 0);
+  });
+
   it("replaces its only member by one that joins it", async () => {
     const engine = await FakeEngine.running(goal(member("cp-0")), joins);
     await engine.settle(goal(member("cp-0", "large")));
