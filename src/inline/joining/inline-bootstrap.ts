@@ -2,7 +2,7 @@ import { CapstanError } from "../../api/error.js";
 import type { KeyRing } from "../../bootstrap/certificates/key-ring.js";
 import { RunBootstrap } from "../../engine/run/run-bootstrap.js";
 import { AvailabilityTracker } from "../../engine/run/availability.js";
-import type { Observation } from "../../engine/run/observe.js";
+import { observe, type Observation } from "../../engine/run/observe.js";
 import { waitUntilAvailable } from "../../engine/run/waits.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { ProcessIdentity } from "../../engine/locks/process-identity.js";
@@ -78,19 +78,22 @@ export class InlineBootstrap {
       observe: () => this.observe(),
     });
     const { observedResources } = await this.observe();
-    const lost = this.hosts.filter((key) => !observedResources.has(key));
+    const lost = this.hosts.filter((key) => (observedResources.get(key) ?? "gone") === "gone");
     if (lost.length > 0) throw hostsLost(plan.cluster, lost);
   }
 
-  /** What the cloud shows of the cluster, as if all of it were recorded: Pulumi records it meanwhile. */
+  /** What the cloud shows of the cluster; what the pass has made counts as recorded, since Pulumi does that meanwhile. */
   private async observe(): Promise<Observation> {
     const { plan, provider } = this.pass;
-    const { clusterUid } = plan.transaction;
+    const { clusterUid, cloud } = plan.transaction;
     const scope = { cluster: plan.cluster, clusterUid };
-    const listing = await provider.inventory(this.context, scope);
-    const living = listing.filter(({ phase }) => phase !== "gone");
-    const observedResources = new Map(living.map((one) => [keyOf(one.who), one] as const));
-    const observation = { observedResources, unrecorded: [], listed: living.length };
+    const seen = await observe(provider, this.context, scope, this.records, cloud);
+    const made = seen.unrecorded.filter(({ phase }) => phase !== "gone");
+    const observedResources = new Map([
+      ...seen.observedResources,
+      ...made.map((one) => [keyOf(one.who), one] as const),
+    ]);
+    const observation = { ...seen, observedResources, unrecorded: [] };
     return this.bootstrap.asJoined(this.context, observation, this.records);
   }
 }
