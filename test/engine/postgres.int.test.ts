@@ -19,7 +19,7 @@ const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "wor
 const three: ScenarioCluster = { machines: { ...pair.machines, "worker-1": {} } };
 
 describe("two machines on one PostgreSQL", function () {
-  this.timeout(120_000);
+  this.timeout(240_000);
   const scratch = scratchFolder();
   let postgres: Postgres;
   let here: Sandbox;
@@ -105,6 +105,33 @@ describe("two machines on one PostgreSQL", function () {
     await here.plan(0);
     assert.deepEqual(await noted(), []);
   });
+
+  for (const isBack of [true, false]) {
+    const when = isBack ? "is there again while the pass goes on" : "is away when the pass ends";
+    it(`lose nothing when PostgreSQL breaks down in a pass, and ${when}`, async () => {
+      await here.up();
+      here.write(three);
+      there.write(three);
+      await here.fault("create", "late", "--name", "worker-1", "--ms", "600000");
+      const end = here.ledgerEnd();
+      const command = here.startUp();
+      const isAsked = () => here.ledger(end).some(({ call }) => call === "create");
+      await until("worker-1 is asked for", isAsked, 60_000);
+      await postgres.crash();
+      if (isBack) await postgres.startAgain();
+      await here.capstan(0, "local", "fault", "--clear");
+      const { code } = await command.finished;
+      if (!isBack) {
+        assert.notEqual(code, 0, command.said);
+        await postgres.startAgain();
+      }
+      assert.equal(here.hostOf("worker-1").state, "running");
+      await here.up();
+      await here.assertSound(demoStack);
+      await there.plan(0);
+      assert.deepEqual(await noted(), []);
+    });
+  }
 
   it("go on after the death of another machine once a person has said so", async () => {
     await (await hangHere()).killTree();

@@ -47,6 +47,18 @@ export class Postgres {
     return { PGPASSFILE: join(this.servers.folder, "pgpass") };
   }
 
+  /** As if its machine had lost power: every connection breaks, and nothing more is written. It keeps what it had committed. */
+  crash(): Promise<void> {
+    return this.servers.end("postgres", "SIGQUIT");
+  }
+
+  /** After a crash; resolves once it takes connections. */
+  async startAgain(): Promise<void> {
+    const binDir = findPostgres(process.env);
+    assert.ok(binDir !== undefined);
+    await this.run(binDir);
+  }
+
   /** Ends it and removes its data. */
   stop(): Promise<void> {
     return this.servers.endAll();
@@ -84,13 +96,19 @@ export class Postgres {
       ],
       { ...as, cwd: data, stdio: "pipe" },
     );
+    await this.run(binDir);
+  }
+
+  private async run(binDir: string): Promise<void> {
+    const data = join(this.servers.folder, "data");
     // Nothing but loopback, no socket in a folder that others share, no care for power failures.
     const settings = ["listen_addresses=127.0.0.1", `port=${this.port}`, "fsync=off"];
     const args = [...settings, "unix_socket_directories="].flatMap((one) => ["-c", one]);
-    this.servers.start("postgres", join(binDir, "postgres"), ["-D", data, ...args], as);
+    this.servers.start("postgres", join(binDir, "postgres"), ["-D", data, ...args], unprivileged());
     await until("PostgreSQL takes connections", () => {
       this.servers.pidOf("postgres");
-      return this.servers.lastLines("postgres").includes("ready to accept connections");
+      const lines = this.servers.lastLines("postgres").split("\n");
+      return lines.at(-1)?.includes("ready to accept connections") === true;
     });
   }
 }
