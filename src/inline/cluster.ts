@@ -43,7 +43,7 @@ import { registerNodes } from "./register.js";
 import { inlineNotes, unknownNotes } from "./inline-notes.js";
 import { InlineBootstrap } from "./joining/inline-bootstrap.js";
 import { inTurns } from "./joining/turns.js";
-import { ownEngine } from "./own-engine.js";
+import { ownEngine } from "./joining/own-engine.js";
 import { ClusterOutputs, kubeconfigsIn } from "./outputs.js";
 import { checkTexts, namesUsed, type OneCluster, readOne, textsOf } from "./read-manifests.js";
 import { withRecordedValues, withUnknownFields } from "./unknown-parts.js";

@@ -33,7 +33,7 @@ export class ServedResource extends CustomResource {
 }
 
 /** What stands around the resources of a pass. */
-export interface Around {
+interface Around {
   /** What everything of it is made after, and goes before. */
   readonly after: readonly Resource[];
   /** What has to have come about once everything is made, before the Revision is. Absent: nothing. */

@@ -13,7 +13,7 @@ import type { BridgeRuntime } from "../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../dynamic/protocol.js";
 import { SessionCloud } from "../dynamic/session-cloud.js";
 import { ProgramBootstrapper } from "./joining/program-client.js";
-import { contextUnder, inlineTimeoutMs, ownEngine } from "./own-engine.js";
+import { contextUnder, inlineTimeoutMs, ownEngine } from "./joining/own-engine.js";
 
 let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } | undefined;
 

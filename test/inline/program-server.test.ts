@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CapstanError, expectDefined } from "../../src/api/error.js";
 import { identify, type ProcessIdentity } from "../../src/engine/locks/process-identity.js";
-import { contextUnder } from "../../src/inline/own-engine.js";
+import { contextUnder } from "../../src/inline/joining/own-engine.js";
 import { noteAddress, notedAddress } from "../../src/inline/joining/program-address.js";
 import { ProgramBootstrapper } from "../../src/inline/joining/program-client.js";
 import { serveUserData } from "../../src/inline/joining/program-server.js";

@@ -11,7 +11,7 @@ import { openWorkload } from "../../kube/open-workload.js";
 import type { Plan } from "../../plan/plan.js";
 import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
 import { transactionPayload } from "../../transaction/payloads.js";
-import { contextUnder, inlineTimeoutMs } from "../own-engine.js";
+import { contextUnder, inlineTimeoutMs } from "./own-engine.js";
 import { noteAddress } from "./program-address.js";
 import { serveUserData } from "./program-server.js";
 import { joiningHosts } from "./turns.js";

@@ -1,11 +1,11 @@
-import { CapstanError } from "../api/error.js";
+import { CapstanError } from "../../api/error.js";
 import {
   ancestorNamed,
   livenessOf,
   type ProcessIdentity,
-} from "../engine/locks/process-identity.js";
-import { systemClock } from "../provider/clock.js";
-import type { CallContext } from "../provider/port.js";
+} from "../../engine/locks/process-identity.js";
+import { systemClock } from "../../provider/clock.js";
+import type { CallContext } from "../../provider/port.js";
 
 /** How long what is made under a plain `pulumi` is waited for, unless CAPSTAN_TIMEOUT says otherwise. */
 const defaultTimeoutSeconds = 600;
