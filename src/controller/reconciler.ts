@@ -226,7 +226,7 @@ export class Reconciler {
   /** Everything goes, then the objects. Forward only. */
   private async remove(
     key: string,
-    { clusterUid, released = [] }: Extract<Intent, { kind: "remove" }>,
+    { clusterUid, provider, released = [] }: Extract<Intent, { kind: "remove" }>,
   ): Promise<WorkOutcome> {
     const { source } = this.options;
     const [namespace = "", name = ""] = key.split("/");
@@ -240,7 +240,7 @@ export class Reconciler {
         refuseDestruction([state], released);
         await this.destroy(key, { stack, state, engine, released });
       } else if (clusterUid !== undefined) {
-        await this.refuseLostState(key, clusterUid);
+        await this.refuseLostState(key, clusterUid, provider);
       }
       return true;
     });
@@ -285,11 +285,19 @@ export class Reconciler {
     }
   }
 
-  /** An empty state is no proof that there is nothing: the Cluster says that there was. */
-  private async refuseLostState(key: string, clusterUid: string): Promise<void> {
+  /**
+   * An empty state is no proof that there is nothing: the Cluster says that there was, and in whose cloud. Another one is not asked,
+   * which may be nobody's here.
+   */
+  private async refuseLostState(
+    key: string,
+    clusterUid: string,
+    named: string | undefined,
+  ): Promise<void> {
     const { clock, stop, providers } = this.options;
     const context = callContext(clock, stop);
-    for (const provider of providers) {
+    const asked = providers.filter(({ name }) => named === undefined || name === named);
+    for (const provider of asked) {
       const listed = await listProven(provider, context, { cluster: key, clusterUid }, undefined);
       const alive = listed.filter(({ phase }) => phase !== "gone").length;
       if (alive > 0) throw lostState(key, alive);

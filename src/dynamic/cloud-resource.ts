@@ -255,6 +255,7 @@ export class CloudResource implements DynamicResource {
         const presence = await this.locate(who, id);
         if (presence.found !== "none" && !isGone(presence)) {
           const current = oneOf(presence, `${this.kind} ${who.name}`);
+          if (isSuccessor(current.who, who)) return { id };
           this.mustBeOurs(current, who, "delete");
           await this.remove(current, deadline);
         } else if (await this.isNothingLeft(id, who, props)) {
@@ -394,7 +395,8 @@ export class CloudResource implements DynamicResource {
       if (presence.found === "none") throw resourceGone(this.kind, current.who, current.id);
       current = oneOf(presence, `${this.kind} ${current.who.name}`);
     }
-    if (current.phase === "gone") throw resourceGone(this.kind, current.who, current.id);
+    if (current.phase === "gone" || current.phase === "deleting")
+      throw resourceGone(this.kind, current.who, current.id);
     if (current.phase === "failed")
       throw unsupportedChange(this.kind, current, `it failed to start${whyFailed(current)}`);
     return this.known(current, resource.spec);
@@ -499,4 +501,14 @@ export class CloudResource implements DynamicResource {
       throw error;
     }
   }
+}
+
+/**
+ * What is one by its nature, as a target is its instance's at a port, is made again under another name of the same cluster: it is
+ * that one's by then, and nothing is left of this one.
+ */
+function isSuccessor(found: Identity, who: Identity): boolean {
+  const { cluster, clusterUid, kind, token } = who;
+  const isKin = found.clusterUid === clusterUid && found.cluster === cluster;
+  return isKin && found.kind === kind && found.token !== token;
 }

@@ -134,7 +134,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
       provider,
       keys: keysAt(keys, stageOf(plan.target)),
       resources: registerNodes(
-        inTurns(shown, plan),
+        inTurns(shown, plan, state.revision?.target),
         omitUndefined({ after: given.resources, settled }),
       ),
       kubeconfigs: kubeconfigsIn(exported),

@@ -52,7 +52,7 @@ export function refuseInline({ plan, state, observedResources, place }: InlineCh
   refuseTakenBack(plan, state, ways);
   refuseLeftovers(plan, state, ways);
   refuseStale(plan, state, observedResources);
-  refuseMembers(plan, ways);
+  refuseMembers(plan, state, ways);
   refuseLeaving(plan, ways);
 }
 
@@ -116,9 +116,13 @@ function canFinish(
   return open !== undefined && isUnfinished && observed !== undefined && observed !== "gone";
 }
 
-function refuseMembers(plan: Plan, ways: WaysOn): void {
+function refuseMembers(plan: Plan, { revision }: StackState, ways: WaysOn): void {
+  // One whose record a refresh has dropped still counts among the others.
+  const known = new Set(revision?.target.machines.map(({ name }) => name));
+  const isBack = (machine: string) => plan.oneBegins && known.has(machine);
   const members = plan.machines.filter(
-    ({ controlPlane, kind }) => controlPlane && kind === "replace",
+    ({ controlPlane, kind, machine }) =>
+      controlPlane && (kind === "replace" || (kind === "create" && isBack(machine))),
   );
   if (members.length > 0) {
     const names = members.map(({ machine }) => machine).join(", ");

@@ -1,8 +1,10 @@
 import { digestOf } from "../api/digest.js";
+import { isJsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { pausedAnnotation } from "../api/pause.js";
 import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
+import { findServed, presentApiVersion } from "../api/served-versions.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import { deleteMarksAmong } from "../api/delete-marks.js";
@@ -37,6 +39,18 @@ const writtenAnnotations = [
   revisionHistoryAnnotation,
 ];
 
+/** The provider of an object that may be wrong in every way. */
+function providerNamedBy(
+  { spec }: LiveObject,
+  providers: readonly ProviderSpecs[],
+): string | undefined {
+  const { providerSpec } = isJsonObject(spec) ? spec : {};
+  const value = isJsonObject(providerSpec) ? providerSpec["value"] : undefined;
+  const apiVersion = isJsonObject(value) ? value["apiVersion"] : undefined;
+  const present = presentApiVersion(providers, apiVersion) ?? apiVersion;
+  return findServed(providers, present)?.provider.name;
+}
+
 /**
  * What the objects of one Cluster ask for. Objects that others of them have made, and objects that are
  * being deleted, are no goals; a derived Machine that is being deleted is one to be replaced. Pure.
@@ -56,7 +70,8 @@ export function intentOf(
     const digest = held.length === 0 ? "remove" : `remove ${digestOf(held, 16)}`;
     // Refusing is all that follows from it, so an annotation without a binding counts here.
     const uid = memory.kind === "none" ? {} : { clusterUid: memory.clusterUid };
-    return { kind: "remove", digest, released, ...uid };
+    const provider = providerNamedBy(cluster, providers);
+    return omitUndefined({ kind: "remove", digest, released, provider, ...uid });
   }
   const derived = members.filter(
     (member) => member.kind === "Machine" && controllerOf(member) !== undefined,

@@ -14,6 +14,8 @@ export type Intent = { readonly digest: string } & (
       readonly kind: "remove";
       /** As its object remembers it: of what the cloud may hold although the state is lost. */
       readonly clusterUid?: string;
+      /** Name of the provider that its object names; absent: of this release none serves it. */
+      readonly provider?: string;
       readonly released?: readonly string[];
     }
   | {

@@ -505,6 +505,18 @@ describe("Reconciler", () => {
       assert.match(status(controller).errorMessage ?? "", /the state knows none of them/);
     });
 
+    it("asks nobody else's cloud about what an earlier leader has taken down", async () => {
+      const controller = await running(...objects());
+      const { provider } = controller.world;
+      assert.equal((await controller.world.destroy()).kind, "done");
+      const inventory = () => Promise.reject(new Error("which region is meant?"));
+      controller.others = [{ ...provider, name: "other", apiVersion: "other.dev/v1", inventory }];
+      controller.restart();
+      controller.server.delete("Cluster prod");
+      await controller.settle();
+      assert.deepEqual(controller.server.all(), []);
+    });
+
     it("tells of each step of a deletion, so that one that takes an hour is no hang", async () => {
       const controller = await running(...objects(machineSet("set", 2)));
       const before = controller.happenings.length;

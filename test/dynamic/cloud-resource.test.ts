@@ -687,6 +687,14 @@ describe("delete", () => {
     assert.equal(handler.resources.get("r-1")?.phase, "ready");
   });
 
+  it("is over where another resource of the same cluster has been made of it", async () => {
+    const { resource, handler, counted } = bridge();
+    handler.add(observed({ who: { ...who, name: "web-1-again", token: "t-2" } }));
+    await resource.delete("r-1", inputs);
+    assert.equal(counted("remove"), 0);
+    assert.equal(handler.resources.get("r-1")?.phase, "ready");
+  });
+
   it("does not call something deleted that it cannot see", async () => {
     const { resource, handler, counted } = bridge();
     handler.add(observed());

@@ -85,7 +85,7 @@ describe("a plain pulumi up, which does everything in one go", () => {
         deletions: new Set<NodeKey>(),
       } as const;
       const program = programOf(plan, state, whole, { transaction: "t", revision: "r" });
-      const { registrations } = inTurns(program, plan);
+      const { registrations } = inTurns(program, plan, undefined);
       const short = (key: string) => key.replace(/-[0-9a-f]{8}-\d+/, "");
       const hosts = registrations.filter(({ kind }) => kind === "LocalHost");
       const waits = hosts.map(({ key, dependsOn }) => {

@@ -6,6 +6,7 @@ import type { ReconcilerOptions, WorkEngine } from "../../src/controller/reconci
 import type { ReconcileEvent } from "../../src/controller/reconcile-event.js";
 import { scrubber } from "../../src/api/scrubber.js";
 import { KubeSource } from "../../src/kube/kube-source.js";
+import type { InfrastructureProvider } from "../../src/provider/port.js";
 import { testCluster } from "./manifests.js";
 import { CommandProcess, type CommandFault } from "./faults.js";
 import { FakeApiServer } from "./fake-api-server.js";
@@ -60,6 +61,9 @@ export class FakeController {
     this.source = this.sourceOf(this.process);
     this.reconciler = this.begin();
   }
+
+  /** Providers that no cluster here is of, from the next process on. */
+  others: readonly InfrastructureProvider[] = [];
 
   /** A new process: nothing is remembered. */
   restart(): void {
@@ -138,7 +142,7 @@ export class FakeController {
     const workEngine = Object.assign(engine, { ensureStack }) as WorkEngine;
     const options: ReconcilerOptions = {
       source,
-      providers: [provider],
+      providers: [...this.others, provider],
       clock: world.clock,
       by: "controller@host",
       timeoutMs: 4_000,

@@ -177,7 +177,8 @@ export function targetCalls(ask: AskElb): MachineCalls {
       async page(ctx, { id, ...query }, next) {
         if (id !== undefined) {
           const found: Found[] = [];
-          for (const one of id) found.push(...(await targets.withId(ctx, one)));
+          // Two records may have one target: what is made again at its place is the same.
+          for (const one of new Set(id)) found.push(...(await targets.withId(ctx, one)));
           return { resources: found };
         }
         const groups = await targets.groups(ctx, next);

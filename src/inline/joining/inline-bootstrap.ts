@@ -45,7 +45,10 @@ export class InlineBootstrap {
     this.records = { ...state, transaction: { ...transactionPayload(plan, keys), ...head } };
   }
 
-  /** Answers from now on; undefined where no host has to join. Throws NO_SPACE or NOT_WRITABLE. */
+  /**
+   * Answers from now on, once what was kept for hosts that were never made is gone; undefined where no host has to join. Throws
+   * NO_SPACE or NOT_WRITABLE, and what a store refuses.
+   */
   static async open(
     pass: JoiningPass,
     place: { readonly stateDir: string; readonly engine: ProcessIdentity | undefined },
@@ -54,6 +57,8 @@ export class InlineBootstrap {
     const { stateDir, engine } = place;
     const bootstrap = RunBootstrap.of(plan.target, { provider, openWorkload });
     const hosts = joiningHosts(plan.target, state.revision?.target);
+    // While a record still names them: the pass writes over it.
+    await bootstrap?.forgetUnmade(contextUnder(engine), state);
     if (bootstrap === undefined || hosts.length === 0) return undefined;
     const inline = new InlineBootstrap(bootstrap, pass, hosts, engine);
     const over = bootstrap.over(() => inline.records);

@@ -33,6 +33,6 @@ export function contextUnder(engine: ProcessIdentity | undefined): CallContext {
 
 /** In milliseconds. */
 export function inlineTimeoutMs(env: NodeJS.ProcessEnv): number {
-  const seconds = Number(env["CAPSTAN_TIMEOUT"] ?? defaultTimeoutSeconds);
-  return (Number.isFinite(seconds) ? seconds : defaultTimeoutSeconds) * 1000;
+  const seconds = Number(env["CAPSTAN_TIMEOUT"]);
+  return (Number.isFinite(seconds) && seconds > 0 ? seconds : defaultTimeoutSeconds) * 1000;
 }

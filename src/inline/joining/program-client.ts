@@ -31,9 +31,10 @@ export class ProgramBootstrapper implements HostBootstrapper {
     const { stateDir, engine } = this.place;
     const address = engine && notedAddress(stateDir, engine);
     if (address === undefined) throw noProgram(who);
-    const { status, body } = await asked(address, who).catch((error: unknown) => {
+    const { status, text } = await asked(address, who).catch((error: unknown) => {
       throw noProgram(who, error);
     });
+    const body = JSON.parse(text) as JsonObject;
     if (status !== 200) throw errorIn(body);
     return userDataIn(body);
   }
@@ -61,7 +62,7 @@ export class ProgramBootstrapper implements HostBootstrapper {
 function asked(
   { port, key }: ProgramAddress,
   who: Identity,
-): Promise<{ readonly status: number; readonly body: JsonObject }> {
+): Promise<{ readonly status: number; readonly text: string }> {
   const options = {
     host: "127.0.0.1",
     port,
@@ -75,8 +76,8 @@ function asked(
       response.on("data", (chunk: Buffer) => chunks.push(chunk));
       response.on("error", reject);
       response.on("end", () => {
-        const body = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
-        resolve({ status: response.statusCode ?? 0, body });
+        const text = Buffer.concat(chunks).toString();
+        resolve({ status: response.statusCode ?? 0, text });
       });
     });
     asking.on("error", reject);
