@@ -19,6 +19,7 @@ import { SecretCache } from "../kube/secret-cache.js";
 import type { Redact } from "../kube/redaction.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { EngineGuard } from "../engine/pulumi/engine.js";
+import { fencedApi } from "./fenced-api.js";
 import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
 import type { Controller } from "./controller.js";
 import { countedProvider } from "./counted-provider.js";
@@ -116,6 +117,9 @@ export class ControllerManager {
     });
   }
 
+  /** Of the present term, or of the last one; nobody writes before the first. */
+  private assertLeader: () => void = () => undefined;
+
   private watchBroke(kind: string, error: unknown): void {
     const { log } = this.options;
     const told = `the watch of ${kind} objects begins anew`;
@@ -161,7 +165,7 @@ export class ControllerManager {
       await this.untilSynced();
       log.info(`watches ${serverOf(config)}`);
       const source = new KubeSource({
-        api,
+        api: fencedApi(api, () => this.assertLeader()),
         cache,
         secrets,
         identities,
@@ -210,6 +214,8 @@ export class ControllerManager {
   /** Runs the controller for one term, with a watchdog that ends its engines where it cannot. */
   private async lead(term: Term, source: KubeSource): Promise<void> {
     const { overrun } = this.options;
+    // Also what ends late has to ask.
+    this.assertLeader = () => term.assertLeader();
     const watchdog = await EngineWatchdog.start(overrun);
     this.watchdog = watchdog;
     watchdog.extend(term.leftMs());
