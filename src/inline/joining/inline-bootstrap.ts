@@ -8,6 +8,7 @@ import type { StackState } from "../../engine/backend/state.js";
 import type { ProcessIdentity } from "../../engine/locks/process-identity.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { openWorkload } from "../../kube/open-workload.js";
+import type { ObservedResource } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
 import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
 import { transactionPayload } from "../../transaction/payloads.js";
@@ -94,10 +95,8 @@ export class InlineBootstrap {
     const scope = { cluster: plan.cluster, clusterUid };
     const seen = await observe(provider, this.context, scope, this.records, cloud);
     const made = seen.unrecorded.filter(({ phase }) => phase !== "gone");
-    const observedResources = new Map([
-      ...seen.observedResources,
-      ...made.map((one) => [keyOf(one.who), one] as const),
-    ]);
+    const observedResources = new Map<NodeKey, ObservedResource>(seen.observedResources);
+    for (const one of made) observedResources.set(keyOf(one.who), one);
     const observation = { ...seen, observedResources, unrecorded: [] };
     return this.bootstrap.asJoined(this.context, observation, this.records);
   }
