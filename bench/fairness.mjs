@@ -5,10 +5,10 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { writeManifests } from "../dist/test/scenario/manifests.js";
 import { Sandbox } from "../dist/test/scenario/sandbox.js";
+import { until } from "../dist/test/scenario/until.js";
 
 const { values } = parseArgs({
   options: { stuck: { type: "string", default: "0,2,20" }, engines: { type: "string" } },
@@ -17,18 +17,6 @@ const { values } = parseArgs({
 const changes = 5;
 const neverMs = 3_600_000;
 const giveUpMs = 15 * 60_000;
-
-/**
- * @param {string} what
- * @param {() => boolean} isTrue
- */
-async function until(what, isTrue) {
-  const endsAt = performance.now() + giveUpMs;
-  while (!isTrue()) {
-    if (performance.now() > endsAt) throw new Error(`waited in vain until ${what}`);
-    await wait(50);
-  }
-}
 
 /**
  * @param {number} count of clusters that are stuck
@@ -56,23 +44,23 @@ async function measure(count) {
   const ended = (/** @type {string} */ name) =>
     watcher.said.split("\n").filter((line) => line.includes(`default/${name}: done in`)).length;
   try {
-    await until("all run", () => names.every((name) => ended(name) >= 1));
+    await until("all run", () => names.every((name) => ended(name) >= 1), giveUpMs);
     if (count > 0) {
       const ms = String(neverMs);
       await sandbox.fault("terminate", "late", "--name", "stuck-", "--ms", ms);
     }
     const end = sandbox.ledgerEnd();
     for (const name of stuck) ask(name, 0);
-    await until("all stuck ones are asked to go", () => {
+    const areAskedToGo = () => {
       const asked = sandbox.ledger(end).filter(({ call }) => call === "terminate");
-      const who = asked.map(({ name = "" }) => (name ?? "").split("-worker")[0]);
-      return new Set(who).size === count;
-    });
+      return new Set(asked.map(({ name }) => name?.split("-worker")[0])).size === count;
+    };
+    await until("all stuck ones are asked to go", areAskedToGo, giveUpMs);
     const seconds = [];
     for (let workers = 2; workers < 2 + changes; workers += 1) {
       const [before, begunMs] = [ended("well"), performance.now()];
       ask("well", workers);
-      await until("it is changed", () => ended("well") > before);
+      await until("it is changed", () => ended("well") > before, giveUpMs);
       seconds.push(Math.round((performance.now() - begunMs) / 100) / 10);
     }
     return { stuck: count, seconds };

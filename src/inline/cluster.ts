@@ -43,7 +43,7 @@ import { registerNodes } from "./register.js";
 import { inlineNotes, unknownNotes } from "./inline-notes.js";
 import { InlineBootstrap } from "./joining/inline-bootstrap.js";
 import { inTurns } from "./joining/turns.js";
-import { ownEngine } from "./joining/own-engine.js";
+import { pulumiEngine } from "./joining/own-engine.js";
 import { ClusterOutputs, kubeconfigsIn } from "./outputs.js";
 import { checkTexts, namesUsed, type OneCluster, readOne, textsOf } from "./read-manifests.js";
 import { withRecordedValues, withUnknownFields } from "./unknown-parts.js";
@@ -87,17 +87,13 @@ function asPulumiPrints(error: unknown): unknown {
   return new RunError(`${message}${hint === undefined ? "" : `\nhint: ${hint}`}`);
 }
 
-/** An engine that is killed leaves its lock: whoever finds that has to know whose it was. */
-function noteOwnEngine(stateDir: string): void {
-  const engine = ownEngine();
-  if (engine !== undefined) noteRunning(stateDir, engine.pid);
-}
-
 async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs> {
   const root = projectRoot(process.cwd()) ?? process.cwd();
   const stateDir = ambientStateDir(process.env, process.cwd());
   refuseWhileLocked(stateDir, lockNameIn(getProject(), getStack()));
-  if (!runtime.isDryRun()) noteOwnEngine(stateDir);
+  const engine = runtime.isDryRun() ? undefined : pulumiEngine();
+  // An engine that is killed leaves its lock: whoever finds that has to know whose it was.
+  if (engine !== undefined) noteRunning(stateDir, engine.pid);
   const providers = makeProviders(stateDir, systemClock, { folder: root, env: process.env });
   // The providers are still asked while hosts join.
   let isDone = true;
@@ -123,10 +119,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
         : withUnknownFields(program, plan, given.desired, provider);
     const bootstrap = runtime.isDryRun()
       ? undefined
-      : await InlineBootstrap.open(
-          { plan, keys, state, provider },
-          { stateDir, engine: ownEngine() },
-        );
+      : await InlineBootstrap.open({ plan, keys, state, provider }, { stateDir, engine });
     isDone = bootstrap === undefined;
     const settled = bootstrap && (() => joined(bootstrap).finally(() => providers.close()));
     return new ClusterOutputs({

@@ -13,7 +13,7 @@ import type { BridgeRuntime } from "../dynamic/cloud-resource.js";
 import type { DynamicResource } from "../dynamic/protocol.js";
 import { SessionCloud } from "../dynamic/session-cloud.js";
 import { ProgramBootstrapper } from "./joining/program-client.js";
-import { contextUnder, inlineTimeoutMs, ownEngine } from "./joining/own-engine.js";
+import { contextUnder, inlineTimeoutMs, pulumiEngine } from "./joining/own-engine.js";
 
 let shared: { readonly providers: Providers; readonly runtime: BridgeRuntime } | undefined;
 
@@ -27,8 +27,9 @@ export function handler(kind: string): DynamicResource {
 }
 
 function sharedOfProcess(): NonNullable<typeof shared> {
-  const providers = ambientProviders();
-  return { providers, runtime: inlineRuntime(providers) };
+  const stateDir = ambientStateDir(process.env, process.cwd());
+  const providers = ambientProviders(stateDir);
+  return { providers, runtime: inlineRuntime(stateDir, providers) };
 }
 
 /** A host without its engine serves nobody: nothing of what it still does would be recorded. */
@@ -41,30 +42,29 @@ function endWith(engine: ProcessIdentity | undefined): void {
 }
 
 /** A plain `pulumi` may work where nothing can be written: its lock is then nobody's to remove but its user's. */
-function noteIfPossible({ pid }: ProcessIdentity): void {
+function noteIfPossible(stateDir: string, { pid }: ProcessIdentity): void {
   try {
-    noteRunning(ambientStateDir(process.env, process.cwd()), pid);
+    noteRunning(stateDir, pid);
   } catch (error) {
     if (!isCapstanError(error)) throw error;
   }
 }
 
-/** The providers of the Pulumi project, and the state folder, that the host works for. */
-function ambientProviders(): Providers {
+/** The providers of the Pulumi project that the host works for. */
+function ambientProviders(stateDir: string): Providers {
   const { env } = process;
   const folder = projectRoot(process.cwd()) ?? process.cwd();
-  return makeProviders(ambientStateDir(env, process.cwd()), systemClock, { folder, env });
+  return makeProviders(stateDir, systemClock, { folder, env });
 }
 
 /**
  * The stock host is never told to stop: it looks whether its engine lives before each change, and all the
  * while too, since a call that is under way must not take effect after somebody else has taken over.
  */
-function inlineRuntime({ all: providers }: Providers): BridgeRuntime {
-  const engine = ownEngine();
+function inlineRuntime(stateDir: string, { all: providers }: Providers): BridgeRuntime {
+  const engine = pulumiEngine();
   endWith(engine);
-  if (engine !== undefined) noteIfPossible(engine);
-  const stateDir = ambientStateDir(process.env, process.cwd());
+  if (engine !== undefined) noteIfPossible(stateDir, engine);
   return {
     context: contextUnder(engine),
     mode: "inline",

@@ -74,7 +74,9 @@ export function programOf(
   const transaction = transactionRegistration(plan, prior, { commits, payloads });
   const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
-  const body = ordered(presentOnly([...parents.map(componentRegistration), ...members]));
+  const body = inRegistrationOrder(
+    presentOnly([...parents.map(componentRegistration), ...members]),
+  );
   const revision = revisionRegistration(plan, prior, { kind: allowed.kind, payloads });
   const everything = [transactionKey, ...body.map(({ key }) => key)];
   const registrations = [
@@ -269,7 +271,8 @@ function recordRegistration(kind: string, key: NodeKey, inputs: JsonObject): Reg
   return { key, type: "resource", kind, name, inputs, secretInputs, dependsOn: [] };
 }
 
-function ordered(registrations: readonly Registration[]): Registration[] {
+/** Each behind everything that it depends on; otherwise in the order given. Pure. Throws GRAPH_CYCLE. */
+export function inRegistrationOrder(registrations: readonly Registration[]): Registration[] {
   const nodes = registrations.map((registration) => ({ ...registration, spec: {}, registration }));
   return inDependencyOrder(nodes).map(({ registration }) => registration);
 }

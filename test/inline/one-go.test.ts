@@ -104,6 +104,13 @@ describe("a plain pulumi up, which does everything in one go", () => {
       }
     });
 
+    it("leaves a pass as it is whose hosts do not", async () => {
+      const { plan, state } = await planned(undefined, [...members({}), machine("web")]);
+      const nothing = { kind: "begin" } as const;
+      const program = programOf(plan, state, nothing, { transaction: "t", revision: "r" });
+      assert.equal(inTurns(program, plan, undefined), program);
+    });
+
     it("takes no member out beside others, which its program could not ask etcd for", async () => {
       const before = members({});
       const one = await planned(before, before.slice(0, 2), joins);

@@ -12,6 +12,7 @@ import { type RunAs, Servers } from "./servers.js";
 export class Postgres {
   private constructor(
     private readonly servers: Servers,
+    private readonly binDir: string,
     readonly password: string,
     readonly port: number,
   ) {}
@@ -23,8 +24,9 @@ export class Postgres {
     const [port = 0] = await freePorts(1);
     const servers = new Servers("postgres");
     try {
-      const postgres = new Postgres(servers, randomBytes(16).toString("hex"), port);
-      await postgres.startIn(binDir);
+      const postgres = new Postgres(servers, binDir, randomBytes(16).toString("hex"), port);
+      postgres.make();
+      await postgres.startAgain();
       return postgres;
     } catch (error) {
       await servers.endAll();
@@ -52,11 +54,22 @@ export class Postgres {
     return this.servers.end("postgres", "SIGQUIT");
   }
 
-  /** After a crash; resolves once it takes connections. */
+  /** While it does not run; resolves once it takes connections. */
   async startAgain(): Promise<void> {
-    const binDir = findPostgres(process.env);
-    assert.ok(binDir !== undefined);
-    await this.run(binDir);
+    const data = join(this.servers.folder, "data");
+    // Nothing but loopback, no socket in a folder that others share, no care for power failures.
+    const settings = ["listen_addresses=127.0.0.1", `port=${this.port}`, "fsync=off"];
+    const args = [...settings, "unix_socket_directories="].flatMap((one) => ["-c", one]);
+    const program = join(this.binDir, "postgres");
+    this.servers.start("postgres", program, ["-D", data, ...args], unprivileged());
+    await until("PostgreSQL takes connections", () => {
+      this.servers.pidOf("postgres");
+      const [lines = ""] = this.servers
+        .lastLines("postgres")
+        .split("starting PostgreSQL")
+        .slice(-1);
+      return lines.includes("ready to accept connections");
+    });
   }
 
   /** Ends it and removes its data. */
@@ -68,7 +81,7 @@ export class Postgres {
     return `127.0.0.1:${this.port}/postgres`;
   }
 
-  private async startIn(binDir: string): Promise<void> {
+  private make(): void {
     const { folder } = this.servers;
     const entry = `127.0.0.1:${this.port}:postgres:owner:${this.password}\n`;
     writeFileSync(this.env.PGPASSFILE, entry, { mode: 0o600 });
@@ -82,7 +95,7 @@ export class Postgres {
       for (const path of [data, password]) chownSync(path, as.uid, as.gid);
     }
     execFileSync(
-      join(binDir, "initdb"),
+      join(this.binDir, "initdb"),
       [
         "-D",
         data,
@@ -96,20 +109,6 @@ export class Postgres {
       ],
       { ...as, cwd: data, stdio: "pipe" },
     );
-    await this.run(binDir);
-  }
-
-  private async run(binDir: string): Promise<void> {
-    const data = join(this.servers.folder, "data");
-    // Nothing but loopback, no socket in a folder that others share, no care for power failures.
-    const settings = ["listen_addresses=127.0.0.1", `port=${this.port}`, "fsync=off"];
-    const args = [...settings, "unix_socket_directories="].flatMap((one) => ["-c", one]);
-    this.servers.start("postgres", join(binDir, "postgres"), ["-D", data, ...args], unprivileged());
-    await until("PostgreSQL takes connections", () => {
-      this.servers.pidOf("postgres");
-      const lines = this.servers.lastLines("postgres").split("\n");
-      return lines.at(-1)?.includes("ready to accept connections") === true;
-    });
   }
 }
 

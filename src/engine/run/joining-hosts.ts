@@ -11,6 +11,12 @@ interface KnownCluster {
   readonly hostKind: string;
 }
 
+/** Hosts of a target that the last revision does not have: those that have to join. Pure. */
+export function joiningHosts(target: Target, revision: Target | undefined): NodeKey[] {
+  const before = new Set(revision?.machines.map(({ host }) => host));
+  return target.machines.flatMap(({ host }) => (before.has(host) ? [] : [host]));
+}
+
 /**
  * The hosts of a target that run, and of which only their cluster can tell whether they have joined it: those of the last revision had,
  * and one without another member beside it begins the cluster. Pure.
@@ -19,14 +25,13 @@ export function hostsToProve(
   { target, records, hostKind }: KnownCluster,
   { observedResources, unrecorded }: Observation,
 ): ReadonlyMap<NodeKey, Observed> {
-  const before = new Set(records.revision?.target.machines.map(({ host }) => host));
   const present = [...observedResources.values(), ...unrecorded].filter((one) => one !== "gone");
   const hosts = present.filter(({ who }) => who.kind === hostKind);
   const shown = new Map(hosts.map((one) => [keyOf(one.who), one]));
   return new Map(
-    target.machines.flatMap(({ host }) => {
+    joiningHosts(target, records.revision?.target).flatMap((host) => {
       const observed = shown.get(host);
-      if (observed?.phase !== "ready" || before.has(host)) return [];
+      if (observed?.phase !== "ready") return [];
       const known = { target, records, hostKind, observed: hosts };
       return membersAmong(known, observed.who.name).hasOtherMember ? [[host, observed]] : [];
     }),

@@ -1,5 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import type { KeyRing } from "../../bootstrap/certificates/key-ring.js";
+import { joiningHosts } from "../../engine/run/joining-hosts.js";
 import { RunBootstrap } from "../../engine/run/run-bootstrap.js";
 import { AvailabilityTracker } from "../../engine/run/availability.js";
 import { observe, type Observation } from "../../engine/run/observe.js";
@@ -15,7 +16,6 @@ import { transactionPayload } from "../../transaction/payloads.js";
 import { contextUnder, inlineTimeoutMs } from "./own-engine.js";
 import { noteAddress } from "./program-address.js";
 import { serveUserData } from "./program-server.js";
-import { joiningHosts } from "./turns.js";
 
 /** One pass of a Pulumi program whose hosts join a cluster. */
 interface JoiningPass {

@@ -11,7 +11,7 @@ import type { CallContext } from "../../provider/port.js";
 const defaultTimeoutSeconds = 600;
 
 /** Pulumi's engine, which has started this process; undefined where the system does not tell. */
-export function ownEngine(): ProcessIdentity | undefined {
+export function pulumiEngine(): ProcessIdentity | undefined {
   return ancestorNamed(process.pid, "pulumi");
 }
 

@@ -2,7 +2,11 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { isJsonObject, type JsonObject } from "../../api/json.js";
-import { type ProcessIdentity, sameProcess } from "../../engine/locks/process-identity.js";
+import {
+  isIdentity,
+  type ProcessIdentity,
+  sameProcess,
+} from "../../engine/locks/process-identity.js";
 
 /** Where a Pulumi program answers the host of its resources. A secret. */
 export interface ProgramAddress {
@@ -39,8 +43,8 @@ export function notedAddress(
 ): ProgramAddress | undefined {
   const noted = read(fileOf(stateDir, engine));
   const { engine: whose, port, key } = noted ?? {};
-  if (!isJsonObject(whose) || typeof port !== "number" || typeof key !== "string") return undefined;
-  return sameProcess(engine, whose as JsonObject & ProcessIdentity) ? { port, key } : undefined;
+  if (!isIdentity(whose) || typeof port !== "number" || typeof key !== "string") return undefined;
+  return sameProcess(engine, whose) ? { port, key } : undefined;
 }
 
 function fileOf(stateDir: string, { pid }: ProcessIdentity): string {

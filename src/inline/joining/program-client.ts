@@ -25,7 +25,7 @@ interface HostPlace {
 export class ProgramBootstrapper implements HostBootstrapper {
   constructor(private readonly place: HostPlace) {}
 
-  /** Throws what the program answers, and a retryable ENGINE_DEAD while none does. */
+  /** Throws what the program answers, and ENGINE_DEAD where none does. */
   async userDataFor(ctx: CallContext, who: Identity): Promise<UserData> {
     ctx.assertEngineAlive();
     const { stateDir, engine } = this.place;

@@ -1,5 +1,5 @@
 import { CapstanError, type ErrorDetails, isCapstanError, messageOf } from "../../api/error.js";
-import { isJsonObject, type JsonObject } from "../../api/json.js";
+import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { UserData, UserDataFormat } from "../../provider/port.js";
 
@@ -26,7 +26,6 @@ export function errorJson(error: unknown): JsonObject {
 }
 
 export function errorIn(answer: JsonObject): Error {
-  const { code, message } = answer;
-  if (!isJsonObject(answer) || typeof code !== "string") return new Error(String(message));
+  if (typeof answer["code"] !== "string") return new Error(String(answer["message"]));
   return new CapstanError(answer as unknown as ErrorDetails);
 }

@@ -1,23 +1,20 @@
-import { inDependencyOrder, type NodeKey } from "../../graph/graph.js";
+import { joiningHosts } from "../../engine/run/joining-hosts.js";
+import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../../plan/plan.js";
 import { livingWith, type Target } from "../../records/target.js";
+import { inRegistrationOrder } from "../../transaction/pass.js";
 import type { PassProgram } from "../../transaction/registration.js";
-
-/** Hosts of a target that no revision had yet: those that have to join. Pure. */
-export function joiningHosts(target: Target, before: Target | undefined): NodeKey[] {
-  const known = new Set(before?.machines.map(({ host }) => host));
-  return target.machines.flatMap(({ host }) => (known.has(host) ? [] : [host]));
-}
 
 /**
  * A pass in which hosts join one after the other: each is made after those of the plan's waves before its own, and after all that lives with
- * them, so that a first member serves before another joins it. Pure.
+ * them, so that a first member serves before another joins it. Any other pass stays as it is. Pure.
  */
 export function inTurns(
   program: PassProgram,
-  { waves, steps, target }: Plan,
+  { oneBegins, waves, steps, target }: Plan,
   revision: Target | undefined,
 ): PassProgram {
+  if (!oneBegins) return program;
   const hosts = new Set(target.machines.map(({ host }) => host));
   const created = steps.filter(({ kind, key }) => kind === "create" && hosts.has(key));
   const made = new Set(created.map(({ key }) => key));
@@ -39,9 +36,5 @@ export function inTurns(
     ...one,
     dependsOn: [...new Set([...one.dependsOn, ...(afterWhom.get(one.key) ?? [])])],
   }));
-  const nodes = registrations.map((registration) => ({ ...registration, spec: {}, registration }));
-  return {
-    ...program,
-    registrations: inDependencyOrder(nodes).map(({ registration }) => registration),
-  };
+  return { ...program, registrations: inRegistrationOrder(registrations) };
 }
