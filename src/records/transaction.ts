@@ -99,6 +99,11 @@ export interface TransactionPayload {
    * was gone and is made again, or stands in a record of an early release.
    */
   readonly compensableFields?: Readonly<Record<NodeKey, readonly string[]>>;
+  /**
+   * What the plans since the last revision make or change: a way back has to see it serve, whoever finishes it. Absent:
+   * nothing, or a record of an early release.
+   */
+  readonly touched?: readonly NodeKey[];
   /** "<user>@<host>" of whoever began it. */
   readonly by: string;
   /** Random, for keyed digests of the state in saved plans. */

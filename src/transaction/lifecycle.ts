@@ -196,10 +196,15 @@ function onward(situation: Situation): Action {
   return action;
 }
 
-/** A rollback waits for what it made or changed itself: what did not run before need not run now. */
+/**
+ * A way back waits for what it and those before it have made or changed, in whatever run: what did not run before need not
+ * run now.
+ */
 function availableFor({ plan, tried, available }: Situation): ReadonlySet<NodeKey> {
-  if (plan.transaction.direction === "forward") return available;
-  const untouched = plan.target.nodes.map(keyOf).filter((key) => !tried.has(key));
+  const { direction, touched = [] } = plan.transaction;
+  if (direction === "forward") return available;
+  const changed = new Set([...tried, ...touched]);
+  const untouched = plan.target.nodes.map(keyOf).filter((key) => !changed.has(key));
   return new Set([...available, ...untouched]);
 }
 

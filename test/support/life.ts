@@ -452,6 +452,9 @@ export class Life {
           }),
           left: this.drifted,
         });
+        for (const host of hostsNotServing(engine, before)) {
+          this.blame(`all was rolled back, and ${host}, which was made for that, does not serve`);
+        }
         for (const id of this.before.crossings().crossed) {
           // What died on the other side is nothing that could be taken back.
           if (engine.cloud.get(id)?.phase === "gone") continue;
@@ -486,6 +489,18 @@ export class Life {
   private blame(what: string): void {
     this.breaches.push(`law 3: ${what}`);
   }
+}
+
+/** Those that the revision did not have before, and that the cloud made without refusing them later. */
+function hostsNotServing({ prior, cloud }: FakeEngine, before: PriorState): string[] {
+  const had = new Set(before.revision?.target.machines.map(({ host }) => host));
+  const recorded = new Map(prior.resources.map(({ key, id = "" }) => [key, id]));
+  const made = prior.revision?.target.machines.filter(({ host }) => !had.has(host)) ?? [];
+  return made.flatMap(({ host }) => {
+    const id = recorded.get(host) ?? "";
+    const isServing = cloud.get(id)?.phase === "ready" || cloud.hasRejected(id);
+    return isServing ? [] : [host];
+  });
 }
 
 /** A command that has nothing to take back, or must not any more. */

@@ -29,6 +29,10 @@ const withDisk = (diskGib: number): WantedCluster => ({
   machines: { "cp-0": small, "db-0": { diskGib } },
 });
 const two = withDisk(20);
+const elsewhere: WantedCluster = {
+  ...one,
+  cluster: { cidr: "10.0.0.0/16", failureDomains: ["local-b", "local-c"] },
+};
 /** Of another size where there is no room for medium hosts. */
 const spare: WantedCluster = {
   ...one,
@@ -313,6 +317,7 @@ const defects: readonly Defect[] = [
           accidents: [{ kind: "drifts", pick: 0, fields: { size: "large" } }],
         },
       ],
+      wayOut: "rollback",
     }),
     sabotage: (means) =>
       recalling(means, (transaction) => ({
@@ -355,6 +360,19 @@ const defects: readonly Defect[] = [
       recalling(means, (transaction) =>
         transaction.goal.kind === "adopt" ? { ...transaction, goal: { kind: "up" } } : transaction,
       ),
+  },
+  {
+    name: "law 3: forgetting what an interrupted way back has made",
+    law: /^law 3: all was rolled back, and LocalHost\/db-0-\w+-\d, which was made for that, does not serve/,
+    history: history({
+      before: two,
+      commands: [
+        { ...up(two, { at: "write", number: 6, what: "killBefore" }), verb: "destroy" },
+        up(elsewhere, neverBoots, { ...neverBoots, number: 1 }),
+        up(elsewhere, neverBoots),
+      ],
+    }),
+    sabotage: (means) => recalling(means, ({ touched: _touched, ...transaction }) => transaction),
   },
   {
     name: "law 10: forgetting what a rollback was to lead to",

@@ -93,6 +93,20 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
+  it("takes one out, too, whose record a plain refresh has dropped", async () => {
+    const three = goal(member("cp-0"), member("cp-1"), member("cp-2"), machine("web"));
+    const engine = await FakeEngine.running(three, joins);
+    const gone = ["cp-1-", "web-"].map((name) =>
+      engine.hosts().find(({ who }) => who.name.startsWith(name))!,
+    );
+    for (const { id } of gone) engine.cloud.kill(id);
+    engine.tamper((resources) => resources.filter(({ id }) => gone.every((one) => one.id !== id)));
+    await engine.settle(three);
+    assert.deepEqual([...engine.cloud.hosts.leftMembers], [gone[0]?.who.name]);
+    assert.deepEqual(hosts(engine).sort(), ["cp-0.1", "cp-1.2", "cp-2.1", "web.2"]);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
   describe("whose hosts run before they have joined", () => {
     const wanted = goal(member("cp-0"), member("cp-1"), machine("web"));
     const isWeb = (host: string) => host.startsWith("web-");

@@ -11,7 +11,6 @@ import { newBootstrapToken } from "../../bootstrap/tokens/bootstrap-token.js";
 import { identityOf, machineToCompile } from "../../compile/compile.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { mapBounded } from "../../provider/bounded.js";
-import { isLost } from "../../provider/failure.js";
 import { joiningTerms } from "../../provider/joining-terms.js";
 import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
 import type {
@@ -24,14 +23,14 @@ import type {
   UserData,
   UserDataTerms,
 } from "../../provider/port.js";
-import { statusOf } from "../../dynamic/recorded.js";
-import { cloudResources, type PriorState, recordedIdentity } from "../../records/prior-state.js";
+import type { PriorState } from "../../records/prior-state.js";
 import { recordedKeys, stageOfHost } from "../../records/recorded-keys.js";
 import { clusterIn, livingWith, type Target, type TargetMachine } from "../../records/target.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { presentAmong } from "../../plan/observation.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
+import { type DeadMember, deadMembers } from "./dead-members.js";
 import { memberJudge, membersAmong } from "./member-hosts.js";
 import type { NodeHost, OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
@@ -85,8 +84,8 @@ export class RunBootstrap {
   private readonly left = new Set<string>();
   /** Since when a member is to leave, by its token, milliseconds since the epoch. */
   private readonly leavingSinceMs = new Map<string, number>();
-  /** Members that are recorded and whose hosts are gone, or failed and not wanted. */
-  private dead: readonly Pick<Observed, "who" | "status">[] = [];
+  /** Members whose hosts are gone, or failed and not wanted. */
+  private dead: readonly DeadMember[] = [];
   /** Until when an API server that did not answer is not asked for what nobody needs, milliseconds since the epoch. */
   private silentUntilMs = 0;
 
@@ -230,19 +229,6 @@ export class RunBootstrap {
     }
   }
 
-  private deadMembers(observation: Observation, records: PriorState): typeof this.dead {
-    const wanted = new Set(this.request.target.machines.map(({ host }) => host));
-    return cloudResources(records).flatMap((resource) => {
-      const who = recordedIdentity(resource);
-      const observed = observation.observedResources.get(resource.key);
-      const isDead =
-        observed === "gone" ||
-        (observed !== undefined && isLost(observed) && !wanted.has(resource.key));
-      if (!isDead || !this.isMember(who, records)) return [];
-      return [{ who, status: statusOf(resource.outputs) }];
-    });
-  }
-
   /** Asks nothing yet. */
   private workloadOf(
     { cluster }: Identity,
@@ -326,7 +312,8 @@ export class RunBootstrap {
 
   /** For all hosts that the last revision does not have. */
   settleNew(ctx: CallContext, observation: Observation, records: PriorState): Promise<void> {
-    this.dead = this.deadMembers(observation, records);
+    const { target, provider } = this.request;
+    this.dead = deadMembers({ target, records, hostKind: provider.hostKind }, observation);
     const before = new Set(records.revision?.target.machines.map(({ host }) => host));
     const { hostKind } = this.request.provider;
     const added = [...observation.observedResources].flatMap(([key, observed]) =>

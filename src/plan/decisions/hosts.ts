@@ -58,8 +58,8 @@ export interface HostQuestion {
   readonly spent: Spent;
   /** What decides whether a change may be made in place, or by a new host. */
   readonly policy: UpdatePolicy;
-  /** Whether a host that failed is replaced. A rollback leaves what was so before. */
-  readonly replacesFailed: boolean;
+  /** Whether a recorded host that failed is replaced. A way back leaves what was so before. */
+  readonly replacesFailed: (host: NodeKey) => boolean;
   /**
    * Whether `preferred` is of a recorded graph that is wanted: then it serves although the cloud is to take it away. A
    * notice in the middle of a run is for the next plan.
@@ -89,7 +89,8 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   const kept = alive.find((one) => !question.mayReplace(one));
   if (kept !== undefined) return { policy, name: kept.resource.name, ...keep(kept) };
   const able = alive.filter(
-    ({ verdict, unfit }) => canServe(verdict) && !(unfit !== undefined && replacesFailed),
+    ({ verdict, unfit, resource }) =>
+      canServe(verdict) && !(unfit !== undefined && replacesFailed(resource.key)),
   );
   const serving = able.find(({ resource }) => resource.key === preferred) ?? able.at(-1);
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };

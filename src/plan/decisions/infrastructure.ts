@@ -49,8 +49,8 @@ export interface KnownInfrastructure {
   readonly used: ReadonlySet<NodeKey>;
   /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (judged: Judged) => boolean;
-  /** Whether what failed in the cloud is replaced. A rollback leaves what was so before. */
-  readonly replacesFailed: boolean;
+  /** Whether a recorded resource that failed in the cloud is replaced. A way back leaves what was so before. */
+  readonly replacesFailed: (resource: NodeKey) => boolean;
   /** What Refs to resources that are not planned here stand for; unknown values without. */
   readonly outside?: (ref: Ref) => Json;
 }
@@ -160,7 +160,8 @@ function decide(
   const { judged } = generations;
   const kept = judged.find((one) => isAlive(one) && !generations.mayReplace(one));
   if (kept !== undefined) return { node: { ...node, name: kept.resource.name }, ...keep(kept) };
-  const isFit = ({ unfit }: Judged) => unfit === undefined || !generations.replacesFailed;
+  const isFit = ({ unfit, resource }: Judged) =>
+    unfit === undefined || !generations.replacesFailed(resource.key);
   const serving = judged.find((one) => isAlive(one) && isFit(one) && canServe(one.verdict));
   if (serving !== undefined) {
     return { node: { ...node, name: serving.resource.name }, ...serve(serving) };

@@ -162,7 +162,7 @@ function wantedInputs(
       observedResources,
       mayReplace: () => false,
       used: new Set(),
-      replacesFailed: false,
+      replacesFailed: () => false,
     },
   );
   const referenced = infrastructure.rename(parts.hosts.get(machine.name) ?? {});

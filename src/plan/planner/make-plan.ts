@@ -117,7 +117,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
       observedResources,
       spent,
       policy: policyGoing(directionOf(input.goal), policyOf(machine)),
-      replacesFailed: input.goal.kind !== "takeBack",
+      replacesFailed: known.replacesFailed,
       keyStage,
       // Of a cluster without records nobody knows it.
       stageOfHost: (host) =>
@@ -158,13 +158,13 @@ function knownInfrastructure(
   input: PlanInput,
   recorded: readonly RecordedResource[],
 ): Omit<KnownInfrastructure, "mayReplace"> {
-  const { provider, observedResources, goal } = input;
+  const { provider, observedResources } = input;
   return {
     recorded: recorded.filter(({ kind }) => kind !== provider.hostKind),
     unrecorded: unrecordedCreations(input),
     observedResources,
     used: usedNames(input),
-    replacesFailed: goal.kind !== "takeBack",
+    replacesFailed: replacesFailedIn(input),
   };
 }
 
@@ -337,9 +337,20 @@ function openTransaction(prior: PriorState): Pick<Plan, "open"> {
   return { open: { number, direction, goal, by } };
 }
 
+/** What was made since the revision serves nobody if it failed: whoever finishes the way back makes it anew. */
+function replacesFailedIn({ goal, prior }: PlanInput): (resource: NodeKey) => boolean {
+  if (goal.kind !== "takeBack") return () => true;
+  const before = keysBefore(prior);
+  return (resource) => !before.has(resource);
+}
+
+function keysBefore({ revision }: PriorState): ReadonlySet<NodeKey> {
+  return new Set(revision?.target.nodes.map(keyOf));
+}
+
 function replaceableIn({ goal, prior }: PlanInput): (judged: Judged) => boolean {
   if (goal.kind !== "takeBack") return () => true;
-  const before = new Set(prior.revision?.target.nodes.map(keyOf));
+  const before = keysBefore(prior);
   return replaceableOnTheWayBack(before, prior.transaction ?? { compensable: [] });
 }
 

@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { knownMachines, isOpen, type PriorState } from "../../records/prior-state.js";
@@ -68,6 +68,7 @@ export function transactionOf(
     deadlineAtMs: deadlineAtMs(nowMs, input.deadlineMs),
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
+    touched: touchedBy(input, found.steps),
     spent: found.spent,
     hostKeys: found.hostKeys,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
@@ -80,6 +81,17 @@ export function transactionOf(
     cloud,
     programValues: last?.programValues,
   });
+}
+
+/** With what earlier attempts since the last revision have touched, as long as it is recorded or may be wanted again. */
+function touchedBy({ prior }: PlanInput, steps: readonly Step[]): readonly NodeKey[] | undefined {
+  const { resources, revision, transaction } = prior;
+  const earlier = isOpen(prior) ? (transaction?.touched ?? []) : [];
+  const now = steps.flatMap(({ kind, key }) => (kind === "delete" ? [] : [key]));
+  const recorded = resources.map(({ key }) => key);
+  const known = new Set([...now, ...recorded, ...(revision?.target.nodes.map(keyOf) ?? [])]);
+  const touched = [...new Set([...earlier, ...now])].filter((key) => known.has(key));
+  return touched.length > 0 ? touched : undefined;
 }
 
 /** The open transaction that another one takes the place of, as history tells it. */

@@ -39,7 +39,7 @@ function decide(wanted: JsonObject, more: Partial<HostQuestion> = {}, other: obj
     observedResources: new Map<never, ObservedResource>(),
     recorded: [],
     spent: {},
-    replacesFailed: true,
+    replacesFailed: () => true,
     isDecided: false,
     policy: "preferInPlace",
     keyStage: "1",

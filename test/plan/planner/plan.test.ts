@@ -318,14 +318,16 @@ describe("a host that failed", () => {
     assert.equal((await plan(engine, ...grown)).empty, true);
   });
 
-  it("is left as it is by a rollback: it was so before", async () => {
-    const engine = await stuck();
-    const { transaction } = engine.prior;
-    assert.ok(transaction !== undefined);
+  /** On the way back to what the open transaction wanted, from a revision with these hosts. */
+  const stepsBack = async (engine: FakeEngine, revisionHas: "its host" | "no host of it") => {
+    const { transaction, revision } = engine.prior;
+    assert.ok(transaction !== undefined && revision !== undefined);
     const { provider, clock } = engine;
+    const before =
+      revisionHas === "its host" ? { ...revision, target: transaction.target } : revision;
     const { plan: back } = await planRecorded(
       transaction.target,
-      { ...engine.prior, foreign: [] },
+      { ...engine.prior, revision: before, foreign: [] },
       {
         provider,
         clock,
@@ -335,7 +337,18 @@ describe("a host that failed", () => {
         goal: { kind: "takeBack" },
       },
     );
-    assert.deepEqual(back.steps, []);
+    return stepsOf(back);
+  };
+
+  it("is left as it is by a rollback that found it so", async () => {
+    assert.deepEqual(await stepsBack(await stuck(), "its host"), []);
+  });
+
+  it("is made again by a rollback if it was made since", async () => {
+    assert.deepEqual(await stepsBack(await stuck(), "no host of it"), [
+      "create LocalHost/web-#-2",
+      "delete LocalHost/web-#-1",
+    ]);
   });
 
   it("and that nothing recorded is not waited for", async () => {

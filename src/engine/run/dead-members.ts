@@ -1,0 +1,60 @@
+import { identityOf } from "../../compile/compile.js";
+import { statusOf } from "../../dynamic/recorded.js";
+import { keyOf } from "../../graph/graph.js";
+import type { Observation } from "../../plan/observation.js";
+import { isLost } from "../../provider/failure.js";
+import type { Observed } from "../../provider/port.js";
+import { cloudResources, type PriorState, recordedIdentity } from "../../records/prior-state.js";
+import { clusterIn, type Target } from "../../records/target.js";
+import { memberJudge } from "./member-hosts.js";
+
+interface KnownCluster {
+  readonly target: Target;
+  readonly records: PriorState;
+  readonly hostKind: string;
+}
+
+/** A member of etcd whose host does not run any more, as it was recorded last. */
+export type DeadMember = Pick<Observed, "who" | "status">;
+
+/**
+ * Members that etcd still counts on although their hosts are gone, or failed and not wanted. None where there is to be no
+ * control plane. Pure.
+ */
+export function deadMembers(known: KnownCluster, observation: Observation): DeadMember[] {
+  if (!known.target.machines.some(({ controlPlane }) => controlPlane)) return [];
+  const isMember = memberJudge(known);
+  return [...recordedDead(known, observation), ...forgottenDead(known, observation)].filter(
+    ({ who }) => isMember(who.name),
+  );
+}
+
+function recordedDead(
+  { target, records, hostKind }: KnownCluster,
+  { observedResources }: Observation,
+): DeadMember[] {
+  const wanted = new Set(target.machines.map(({ host }) => host));
+  return cloudResources(records).flatMap((resource) => {
+    const observed = observedResources.get(resource.key);
+    if (resource.kind !== hostKind || observed === undefined) return [];
+    const isDead = observed === "gone" || (isLost(observed) && !wanted.has(resource.key));
+    return isDead ? [{ who: recordedIdentity(resource), status: statusOf(resource.outputs) }] : [];
+  });
+}
+
+/** Of the revision, and in no record and no listing any more: a plain `pulumi refresh` forgets what is gone. */
+function forgottenDead(
+  { records: { revision, transaction }, hostKind }: KnownCluster,
+  { observedResources, unrecorded }: Observation,
+): DeadMember[] {
+  if (revision === undefined || transaction === undefined) return [];
+  const listed = unrecorded.filter(({ phase }) => phase !== "gone");
+  const known = new Set([...observedResources.keys(), ...listed.map(({ who }) => keyOf(who))]);
+  const cluster = clusterIn(revision.target);
+  return revision.target.nodes
+    .filter((node) => node.kind === hostKind && !known.has(keyOf(node)))
+    .map(({ kind, name }) => ({
+      who: identityOf(cluster, transaction.clusterUid, kind, name),
+      status: {},
+    }));
+}
