@@ -491,9 +491,13 @@ export class Life {
   }
 }
 
-/** Those that the revision did not have before, and that the cloud made without refusing them later. */
+/**
+ * Those that the revision did not have before, and that the cloud made without refusing them later. What the command itself
+ * has adopted is as it was found.
+ */
 function hostsNotServing({ prior, cloud }: FakeEngine, before: PriorState): string[] {
-  const had = new Set(before.revision?.target.machines.map(({ host }) => host));
+  if (before.revision === undefined) return [];
+  const had = new Set(before.revision.target.machines.map(({ host }) => host));
   const recorded = new Map(prior.resources.map(({ key, id = "" }) => [key, id]));
   const made = prior.revision?.target.machines.filter(({ host }) => !had.has(host)) ?? [];
   return made.flatMap(({ host }) => {
