@@ -62,6 +62,8 @@ export interface UnrecordedCreation {
   readonly spec: JsonObject;
   /** As the cloud shows it; absent while only an entry of a dead engine speaks of it. */
   readonly found?: Pick<Observed, "id" | "status">;
+  /** It failed, or the cloud is deleting it: nothing finds it again. */
+  readonly isLost?: boolean;
 }
 
 /**
@@ -146,9 +148,9 @@ function interruptedCreations(
 ): InterruptedCreation[] {
   return unrecorded
     .filter((creation) => isGenerationOf(node, creation))
-    .map(({ kind, name, spec }) => ({
+    .map(({ kind, name, spec, isLost = false }) => ({
       name,
-      canServe: canServe(provider.verdict(kind, spec, wanted)),
+      canServe: !isLost && canServe(provider.verdict(kind, spec, wanted)),
     }));
 }
 

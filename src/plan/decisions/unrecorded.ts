@@ -126,11 +126,12 @@ export function unrecordedCreations({
   const uid = prior.transaction?.clusterUid ?? newClusterUid;
   const shown = unrecorded
     .filter(({ phase, who }) => phase !== "gone" && who.clusterUid === uid)
-    .map(({ id, who, spec, status }) => ({
-      kind: who.kind,
-      name: who.name,
-      spec,
-      found: { id, status },
+    .map((one) => ({
+      kind: one.who.kind,
+      name: one.who.name,
+      spec: one.spec,
+      found: { id: one.id, status: one.status },
+      isLost: isLost(one),
     }));
   const keys = new Set(shown.map(({ kind, name }) => nodeKey(kind, name)));
   const interrupted = prior.pending
