@@ -5,7 +5,9 @@ import {
   isRecordKind,
   type PendingOperation,
   type PriorState,
+  recordAt,
 } from "../records/prior-state.js";
+import { revisionKey } from "./pass.js";
 import { leadsToNothing, nextAction, type NextAction } from "../plan/waves/next-action.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
@@ -73,6 +75,8 @@ export type Action =
     }
   /** Find out about interrupted creations, and clear their entries. */
   | { readonly kind: "resolve"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** Record the revision again that Transaction alone tells of: the next begin overwrites that. */
+  | { readonly kind: "restore"; readonly reason: string }
   /** Write Transaction, and nothing else. */
   | { readonly kind: "begin"; readonly number: number; readonly reason: string }
   /** "clear" deletes the records of the transaction itself, after a verification. */
@@ -123,6 +127,9 @@ export function step(situation: Situation): Action {
       : afterFailure(situation, reason);
   }
   if (!isBegun(situation)) {
+    if (situation.prior.revision !== undefined && !isRevisionRecorded(situation.prior)) {
+      return { kind: "restore", reason: "what was committed last has no record of its own" };
+    }
     const reason = "what is going to be done is recorded first";
     return { kind: "begin", number: plan.transaction.number, reason };
   }
@@ -244,6 +251,10 @@ function afterFailure(situation: Situation, failure: string): Action {
   if (!begun) return stop("untouched");
   if (plan.passed.length > 0) return stop("forwardOnly");
   return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
+}
+
+function isRevisionRecorded({ resources }: PriorState): boolean {
+  return recordAt(resources, revisionKey) !== undefined;
 }
 
 function isBegun({ plan, prior }: Situation): boolean {

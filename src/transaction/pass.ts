@@ -34,6 +34,8 @@ export interface Payloads {
 
 /** What a pass may do: nothing but this, and whatever is recorded stays. */
 export type AllowedChanges =
+  /** Records the revision again whose record is lost; everything else stays as it is recorded. */
+  | { readonly kind: "restore" }
   /** Writes Transaction alone; everything else stays as it is recorded. */
   | { readonly kind: "begin" }
   /** Carries out these creations and updates, then these deletions. */
@@ -51,6 +53,11 @@ export type AllowedChanges =
 
 const none: ReadonlySet<NodeKey> = new Set();
 
+/** What a pass may delete. Pure. */
+export function deletionsIn(allowed: AllowedChanges): ReadonlySet<NodeKey> {
+  return "deletions" in allowed ? allowed.deletions : none;
+}
+
 /**
  * The complete list that one pass registers. Every resource of the state is in it, as recorded or as
  * wanted, except those whose deletion is allowed (law 8). Transaction comes first and everything
@@ -63,15 +70,16 @@ export function programOf(
   payloads: Payloads,
 ): PassProgram {
   const staying = prior.resources.filter(({ deleting }) => !deleting);
-  const deletions = allowed.kind === "begin" ? none : allowed.deletions;
+  const deletions = deletionsIn(allowed);
   const wanted = wantedNodes(plan, allowed);
   const wantedKeys = new Set(wanted.map(keyOf));
   const kept = staying.filter(
     ({ key, kind, type }) =>
       type === "resource" && !isRecordKind(kind) && !wantedKeys.has(key) && !deletions.has(key),
   );
-  const commits = allowed.kind === "commit" && plan.transaction.inline !== true;
-  const transaction = transactionRegistration(plan, prior, { commits, payloads });
+  const { inline } = plan.transaction;
+  const kind = allowed.kind === "commit" && inline === true ? "change" : allowed.kind;
+  const transaction = transactionRegistration(plan, prior, { kind, payloads });
   const members = [...wanted.map((node) => registrationOf(plan, node)), ...kept.map(verbatim)];
   const parents = [...new Set(members.flatMap(({ parent }) => parent ?? []))];
   const body = inRegistrationOrder(
@@ -99,7 +107,7 @@ function presentOnly(registrations: readonly Registration[]): Registration[] {
 
 /** Nodes that a pass registers as the target wants them; others, and what is left alone, stay as they are recorded. */
 function wantedNodes(plan: RemainingPlan, allowed: AllowedChanges): GraphNode[] {
-  if (allowed.kind === "begin") return [];
+  if (!("allowed" in allowed)) return [];
   const changing = new Set([...plan.steps.map(({ key }) => key), ...plan.left]);
   return plan.target.nodes.filter((node) => {
     const key = keyOf(node);
@@ -205,13 +213,13 @@ function componentRegistration(key: NodeKey): Registration {
 function transactionRegistration(
   plan: RemainingPlan,
   { resources, revision, transaction: last }: PriorState,
-  { commits, payloads }: { readonly commits: boolean; readonly payloads: Payloads },
+  { kind, payloads }: { readonly kind: AllowedChanges["kind"]; readonly payloads: Payloads },
 ): Registration {
   const { number, clusterUid, owner, startedAtMs } = plan.transaction;
   const recorded = recordAt(resources, transactionKey);
-  if (recorded?.inputs["number"] === number) {
+  if (recorded !== undefined && (kind === "restore" || recorded.inputs["number"] === number)) {
     const registration = verbatim(recorded);
-    if (!commits) return registration;
+    if (kind !== "commit") return registration;
     return { ...registration, inputs: { ...registration.inputs, committed: number } };
   }
   const inputs = { number, clusterUid, owner, startedAtMs, payload: payloads.transaction };
@@ -224,8 +232,8 @@ function transactionRegistration(
 }
 
 /**
- * Until the commit the old Revision is registered word for word, so that it stays. One whose record is lost is recorded again by
- * a begin: Transaction stands for it until then, and no longer.
+ * Until the commit the old Revision is registered word for word, so that it stays. Of one whose record is lost Transaction tells, and
+ * no longer than until the next begin: it is recorded again before that, or with it.
  */
 function revisionRegistration(
   plan: RemainingPlan,
@@ -244,7 +252,7 @@ function revisionRegistration(
     });
   }
   if (recorded !== undefined) return verbatim(recorded);
-  if (kind !== "begin" || last === undefined) return undefined;
+  if ((kind !== "restore" && kind !== "begin") || last === undefined) return undefined;
   return recordRegistration("Revision", revisionKey, {
     ...facts,
     number: last.number,

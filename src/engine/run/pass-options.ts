@@ -26,7 +26,7 @@ export function passOptionsFor(
 }
 
 function onlyDeletes(plan: RemainingPlan, prior: PriorState, allowed: AllowedChanges): boolean {
-  if (allowed.kind === "begin" || allowed.allowed.size > 0) return false;
+  if (!("allowed" in allowed) || allowed.allowed.size > 0) return false;
   return allowed.kind === "change" || isCommitRecorded(plan, prior);
 }
 

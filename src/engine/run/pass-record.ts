@@ -25,7 +25,7 @@ export function isPassRecorded(
   { allowed, deleted }: { readonly allowed: AllowedChanges; readonly deleted: ReadonlySet<string> },
 ): boolean {
   const recorded = new Set(resources.map(({ key }) => key));
-  const made = allowed.kind === "begin" ? [] : [...allowed.allowed];
+  const made = "allowed" in allowed ? [...allowed.allowed] : [];
   return (
     made.every((key) => recorded.has(key)) &&
     !resources.some((one) => deleted.has(livingAs(one))) &&

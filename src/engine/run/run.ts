@@ -14,6 +14,7 @@ import { timingOf } from "../../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
 import {
   type AllowedChanges,
+  deletionsIn,
   type Payloads,
   programOf,
   recordedTwice,
@@ -248,6 +249,8 @@ export class Run {
       case "remove":
       case "resolve":
         return this.recover(action, plan);
+      case "restore":
+        return this.pass(plan, { kind: "restore" });
       case "begin":
         return this.begin(plan);
       case "change":
@@ -367,7 +370,7 @@ export class Run {
     const { engine, stop } = this.options;
     const { terminations } = this;
     const program = programOf(plan, this.state, allowed, await this.payloads(allowed));
-    const deletions = allowed.kind === "begin" ? new Set<NodeKey>() : allowed.deletions;
+    const deletions = deletionsIn(allowed);
     const session = this.session({
       recordedTwice: recordedTwice(this.state, deletions),
       assertEngineAlive: () => engine.assertAlive(),
@@ -400,6 +403,7 @@ export class Run {
   /** What is recorded already stays as it is recorded: only a begin writes Transaction, a commit Revision. */
   private async payloads({ kind }: AllowedChanges): Promise<Payloads> {
     const { goal, state, options } = this;
+    if (kind === "restore") return { transaction: "", revision: lostPayload(state) };
     if (!this.isBegun()) {
       const keys = await ringOf(goal, state, options.keys);
       const transaction = encodePayload(transactionPayload(goal, keys));
