@@ -212,7 +212,7 @@ function componentRegistration(key: NodeKey): Registration {
  */
 function transactionRegistration(
   plan: RemainingPlan,
-  { resources, revision, transaction: last }: PriorState,
+  { resources, revision }: PriorState,
   { kind, payloads }: { readonly kind: AllowedChanges["kind"]; readonly payloads: Payloads },
 ): Registration {
   const { number, clusterUid, owner, startedAtMs } = plan.transaction;
@@ -223,7 +223,8 @@ function transactionRegistration(
     return { ...registration, inputs: { ...registration.inputs, committed: number } };
   }
   const inputs = { number, clusterUid, owner, startedAtMs, payload: payloads.transaction };
-  const committed = revision?.number ?? last?.committed;
+  // Of a destroy that has begun to clear its records there is nothing left to go back to.
+  const committed = revision?.number;
   return recordRegistration(
     "Transaction",
     transactionKey,
