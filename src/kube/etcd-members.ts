@@ -27,6 +27,8 @@ interface EtcdMember {
 interface MemberNode {
   readonly name: string;
   readonly addresses: readonly string[];
+  /** Names of the other Nodes: an address may have passed on to one of them. */
+  readonly others: ReadonlySet<string>;
 }
 
 /** Who asks, and by what etcd knows it. */
@@ -58,10 +60,12 @@ export async function removeEtcdMember(node: MemberNode, access: EtcdAccess): Pr
 
 function isOf({ name, peerURLs = [] }: EtcdMember, node: MemberNode): boolean {
   const hosts = peerURLs.map((url) => new URL(url).hostname.replace(/^\[|\]$/g, ""));
-  return name === node.name || hosts.some((host) => node.addresses.includes(host));
+  if (name === node.name) return true;
+  if (name !== undefined && node.others.has(name)) return false;
+  return hosts.some((host) => node.addresses.includes(host));
 }
 
-async function podBeside({ name }: MemberNode, api: CoreV1Api): Promise<V1Pod> {
+async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Promise<V1Pod> {
   const labelSelector = "component=etcd,tier=control-plane";
   const { items } = await api.listNamespacedPod({ namespace, labelSelector }, within());
   const isReady = ({ status }: V1Pod) =>

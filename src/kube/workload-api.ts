@@ -1,5 +1,6 @@
 import { trustedPem } from "../bootstrap/certificates/key-ring.js";
 import {
+  AppsV1Api,
   CoreV1Api,
   KubeConfig,
   PatchStrategy,
@@ -19,8 +20,10 @@ import {
 } from "../bootstrap/tokens/bootstrap-token.js";
 import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/workload-cluster.js";
 import type { Identity } from "../provider/port.js";
+import type { DrainBlocker } from "../workload/drain/eviction-round.js";
 import { removeEtcdMember } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
+import { drainRound, uncordonOurs } from "./node-drain.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
 /** How long the certificate is good that these calls are made with. */
@@ -92,13 +95,36 @@ export class WorkloadApi implements WorkloadCluster {
     );
   }
 
+  drain(host: NodeHost): Promise<readonly DrainBlocker[]> {
+    const nowMs = this.access.clock.now();
+    return this.call(`drain ${host.name}`, async (core, config) => {
+      const node = await nodeOf(host, core);
+      const apps = config.makeApiClient(AppsV1Api);
+      return node === undefined ? [] : drainRound(node, { core, apps, nowMs });
+    });
+  }
+
+  async uncordon(hosts: readonly NodeHost[]): Promise<void> {
+    await this.call("let its Nodes take pods again", async (core) => {
+      const { items } = await core.listNode({}, within());
+      await uncordonOurs(
+        hosts.flatMap((host) => nodeAmong(items, host) ?? []),
+        core,
+      );
+    });
+  }
+
   async removeMember(host: NodeHost): Promise<void> {
     const { keys, clock } = this.access;
     await this.call(`take ${host.name} out of etcd`, async (api, config) => {
-      const node = await nodeOf(host, api);
+      const { items } = await api.listNode({}, within());
+      const node = nodeAmong(items, host);
       const told = node?.status?.addresses?.map(({ address }) => address) ?? [];
       const addresses = [...told, ...host.addresses];
-      const member = { name: node?.metadata?.name ?? host.name, addresses };
+      const name = node?.metadata?.name ?? host.name;
+      const others = new Set(items.flatMap(({ metadata }) => metadata?.name ?? []));
+      others.delete(name);
+      const member = { name, addresses, others };
       await removeEtcdMember(member, { config, api, keys, nowMs: clock.now() });
     });
   }

@@ -24,6 +24,7 @@ import {
 } from "../../src/workload/node-readiness.js";
 import { parseProviderId, sameProviderId } from "../../src/workload/provider-id.js";
 import { chooseForDeletion, machineHealthy } from "./deletion.js";
+import { drainOperations } from "./drain.js";
 import { instantOf, timeOf } from "./machine-sets.js";
 import { Replay, type ReplayGiven } from "./replay.js";
 import {
@@ -87,6 +88,7 @@ export const operations: Readonly<Record<string, Operation>> = {
   }),
   isNodeAvailable: nodeAvailable,
   getReadyCondition,
+  ...drainOperations,
 };
 
 /** Fields by which a case without a name is known. */

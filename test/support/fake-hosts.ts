@@ -7,6 +7,7 @@ import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
 import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
 import type { Observed, SecretStore, UserData, UserDataTerms } from "../../src/provider/port.js";
+import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
 import type { LawWatch } from "./law-watch.js";
 
 /** What a host does first, whose certificates it takes, and by which keys it signs, told by digests of these. */
@@ -47,6 +48,12 @@ export class FakeHosts {
   readonly marked = new Set<string>();
   /** Names of hosts whose Node was deleted. */
   readonly deletedNodes = new Set<string>();
+  /** Names of hosts that take no more pods. */
+  readonly cordoned = new Set<string>();
+  /** Names of hosts that no pod was left on. */
+  readonly drained = new Set<string>();
+  /** Pods that do not go from a host, by its name. */
+  blockersOf: (host: string) => readonly DrainBlocker[] = () => [];
   /** Whether a host that runs has become a node, by its name. */
   hasJoined: (host: string) => boolean = () => true;
   /** Whether etcd takes nobody out. */
@@ -100,6 +107,17 @@ export class FakeHosts {
       extend: ({ token }) =>
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);
+        }),
+      drain: ({ name }) =>
+        answering(() => {
+          this.cordoned.add(name);
+          const blockers = this.blockersOf(name);
+          if (blockers.length === 0) this.drained.add(name);
+          return blockers;
+        }),
+      uncordon: (hosts) =>
+        answering(() => {
+          for (const { name } of hosts) this.cordoned.delete(name);
         }),
       removeMember: ({ name }) =>
         this.refusesToLeave

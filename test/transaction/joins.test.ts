@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { CapstanError } from "../../src/api/error.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandFault } from "../support/faults.js";
@@ -19,6 +21,7 @@ function hosts(engine: FakeEngine): string[] {
 }
 
 const never: CommandFault = { at: "boot", number: 0, what: "never" };
+const interrupted = { code: "CANCELLED", source: "user", message: "interrupted" } as const;
 const fails: CommandFault = { at: "boot", number: 0, what: "fails" };
 
 describe("a cluster whose hosts join each other", () => {
@@ -105,6 +108,63 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual([...engine.cloud.hosts.leftMembers], [gone[0]?.who.name]);
     assert.deepEqual(hosts(engine).sort(), ["cp-0.1", "cp-1.2", "cp-2.1", "web.2"]);
     assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  describe("whose hosts are drained before they go", () => {
+    const small = goal(member("cp-0"), machine("web"));
+    const large = goal(member("cp-0"), machine("web", { size: "large" }));
+
+    it("moves pods away first, and waits for those whose budget does not let them go", async () => {
+      const reasons: string[] = [];
+      const tell = (event: RunEvent) => {
+        if (event.kind === "waiting") reasons.push(event.reason);
+      };
+      const engine = await FakeEngine.running(small, { ...joins, tell });
+      const { hosts: nodes } = engine.cloud;
+      let rounds = 0;
+      nodes.blockersOf = () => {
+        rounds += 1;
+        assert.equal(hosts(engine).length, 3, "nothing is deleted before");
+        return rounds < 4 ? [{ pod: "default/a", why: "its budget allows none" }] : [];
+      };
+      await engine.settle(large);
+      assert.equal(rounds, 4);
+      assert.equal(nodes.drained.size, 1);
+      assert.match(
+        reasons.join("\n"),
+        /^LocalHost\/web-\w+-1: 1 pod has to go first: default\/a \(its budget allows none\)$/m,
+      );
+    });
+
+    it("waits for them no longer than a deletion may take", async () => {
+      const engine = await FakeEngine.running(small, joins);
+      const { hosts: nodes } = engine.cloud;
+      nodes.blockersOf = () => [{ pod: "default/a", why: "its budget allows none" }];
+      await engine.settle(large);
+      assert.equal(nodes.drained.size, 0);
+      assert.deepEqual(hosts(engine), ["cp-0.1", "web.1"]);
+    });
+
+    it("lets hosts that stay after all take pods again", async () => {
+      const engine = await FakeEngine.running(small, joins);
+      const { hosts: nodes } = engine.cloud;
+      nodes.blockersOf = () => {
+        engine.lastProcess.stop.abort(new CapstanError(interrupted));
+        return [{ pod: "default/a", why: "its budget allows none" }];
+      };
+      assert.match(outcomeText(await engine.up(large)), /CANCELLED/);
+      const [stays = ""] = nodes.cordoned;
+      nodes.blockersOf = () => [];
+      await engine.settle(small);
+      assert.ok(engine.hosts().some(({ who }) => who.name === stays));
+      assert.equal(nodes.cordoned.has(stays), false);
+    });
+
+    it("drains nothing of a cluster that goes as a whole", async () => {
+      const engine = await FakeEngine.running(small, joins);
+      assert.equal((await engine.destroy()).kind, "done");
+      assert.equal(engine.cloud.hosts.cordoned.size, 0);
+    });
   });
 
   describe("whose hosts run before they have joined", () => {

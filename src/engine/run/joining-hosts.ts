@@ -3,7 +3,7 @@ import type { Observation } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
-import { membersAmong } from "./member-hosts.js";
+import { goneHosts, membersAmong } from "./member-hosts.js";
 
 interface KnownCluster {
   readonly target: Target;
@@ -23,8 +23,10 @@ export function joiningHosts(target: Target, revision: Target | undefined): Node
  */
 export function hostsToProve(
   { target, records, hostKind }: KnownCluster,
-  { observedResources, unrecorded }: Observation,
+  observation: Observation,
 ): ReadonlyMap<NodeKey, Observed> {
+  const { observedResources, unrecorded } = observation;
+  const gone = goneHosts(observation, records, hostKind);
   const present = [...observedResources.values(), ...unrecorded].filter((one) => one !== "gone");
   const hosts = present.filter(({ who }) => who.kind === hostKind);
   const shown = new Map(hosts.map((one) => [keyOf(one.who), one]));
@@ -32,7 +34,7 @@ export function hostsToProve(
     joiningHosts(target, records.revision?.target).flatMap((host) => {
       const observed = shown.get(host);
       if (observed?.phase !== "ready") return [];
-      const known = { target, records, hostKind, observed: hosts };
+      const known = { target, records, hostKind, observed: hosts, gone };
       return membersAmong(known, observed.who.name).hasOtherMember ? [[host, observed]] : [];
     }),
   );

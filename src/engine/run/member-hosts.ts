@@ -1,3 +1,4 @@
+import type { Observation } from "../../plan/observation.js";
 import { isHostOf } from "../../plan/decisions/hosts.js";
 import type { Observed } from "../../provider/port.js";
 import { knownMachines, type PriorState } from "../../records/prior-state.js";
@@ -8,6 +9,8 @@ interface KnownHosts {
   readonly records: PriorState;
   readonly hostKind: string;
   readonly observed: readonly Observed[];
+  /** Recorded ones that are positively gone, by name, also where a cloud does not list them any more. */
+  readonly gone: ReadonlySet<string>;
 }
 
 /** What records and cloud say of the control plane that a new host of this name would join. */
@@ -24,7 +27,8 @@ interface MemberHosts {
  */
 export function membersAmong(known: KnownHosts, self: string): MemberHosts {
   const { records, hostKind, observed } = known;
-  const gone = new Set(observed.filter(({ phase }) => phase === "gone").map(({ who }) => who.name));
+  const listedGone = observed.filter(({ phase }) => phase === "gone").map(({ who }) => who.name);
+  const gone = new Set([...known.gone, ...listedGone]);
   const shown = observed.filter(({ who }) => who.kind === hostKind).map(({ who }) => who.name);
   const recorded = records.resources.filter(({ kind }) => kind === hostKind);
   const names = [...shown, ...recorded.map(({ name }) => name)];
@@ -43,7 +47,7 @@ export function memberJudge({
   target,
   records,
   hostKind,
-}: Omit<KnownHosts, "observed">): (host: string) => boolean {
+}: Omit<KnownHosts, "observed" | "gone">): (host: string) => boolean {
   const machines = [...knownMachines(records).values(), ...target.machines];
   const recorded = records.resources.filter(({ kind }) => kind === hostKind);
   const machineOf = new Map(
@@ -56,4 +60,15 @@ export function memberJudge({
     );
     return named.length === 0 || named.some(({ controlPlane }) => controlPlane);
   };
+}
+
+/** Names of recorded hosts that a look has found to be gone. Pure. */
+export function goneHosts(
+  { observedResources }: Pick<Observation, "observedResources">,
+  { resources }: PriorState,
+  hostKind: string,
+): ReadonlySet<string> {
+  const hosts = resources.filter(({ kind }) => kind === hostKind);
+  const gone = hosts.filter(({ key }) => observedResources.get(key) === "gone");
+  return new Set(gone.map(({ name }) => name));
 }

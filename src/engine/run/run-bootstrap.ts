@@ -31,7 +31,7 @@ import type { Observation } from "./observe.js";
 import { presentAmong } from "../../plan/observation.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
-import { memberJudge, membersAmong } from "./member-hosts.js";
+import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
 import type { NodeHost, OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
 /** How long a token is good for the one host that it was made for. */
@@ -86,6 +86,8 @@ export class RunBootstrap {
   private readonly leavingSinceMs = new Map<string, number>();
   /** Members whose hosts are gone, or failed and not wanted. */
   private dead: readonly DeadMember[] = [];
+  /** Recorded hosts that are positively gone, by name. */
+  private gone: ReadonlySet<string> = new Set();
   /** Until when an API server that did not answer is not asked for what nobody needs, milliseconds since the epoch. */
   private silentUntilMs = 0;
 
@@ -138,7 +140,8 @@ export class RunBootstrap {
     const observed = await this.observed(ctx, who);
     const endpoint = this.endpointAmong(observed);
     if (endpoint === undefined) throw noEndpoint(who);
-    const known = { target, records, hostKind: provider.hostKind, observed };
+    const { hostKind } = provider;
+    const known = { target, records, hostKind, observed, gone: this.gone };
     const kind = bootstrapKindOf({ controlPlane, ...membersAmong(known, who.name) });
     if (kind === "lost") throw controlPlaneLost(who);
     return { kind, endpoint };
@@ -296,9 +299,8 @@ export class RunBootstrap {
     );
     const [first] = waiting;
     if (first === undefined) return observation;
-    const present = [...observation.observedResources.values()].filter((one) => one !== "gone");
     try {
-      const cluster = await this.workloadAmong(present, first.who, records, ctx);
+      const cluster = await this.workloadBeside(observation, first, records, ctx);
       const nodes = new Set(
         (await cluster.joined(waiting.map(nodeHostOf))).map(({ name }) => name),
       );
@@ -314,6 +316,7 @@ export class RunBootstrap {
   settleNew(ctx: CallContext, observation: Observation, records: PriorState): Promise<void> {
     const { target, provider } = this.request;
     this.dead = deadMembers({ target, records, hostKind: provider.hostKind }, observation);
+    this.gone = goneHosts(observation, records, provider.hostKind);
     const before = new Set(records.revision?.target.machines.map(({ host }) => host));
     const { hostKind } = this.request.provider;
     const added = [...observation.observedResources].flatMap(([key, observed]) =>
@@ -392,7 +395,7 @@ export class RunBootstrap {
     if (this.left.has(who.token) || !this.isMember(who, records)) return;
     try {
       const observed = await this.observed(ctx, who);
-      const known = { ...this.request, records, hostKind: who.kind, observed };
+      const known = { ...this.request, records, hostKind: who.kind, observed, gone: this.gone };
       if (membersAmong(known, who.name).hasOtherMember) {
         const cluster = await this.workloadAmong(observed, who, records, ctx);
         const member = nodeHostOf(host);
@@ -407,6 +410,17 @@ export class RunBootstrap {
       if (!isCapstanError(error) || this.mustLeave(host, error, ctx.clock.now())) throw error;
     }
     this.left.add(who.token);
+  }
+
+  /** Asks nothing yet. Throws UNKNOWN_PRESENCE while the cloud shows no endpoint, and NOT_FOUND where nobody knows the keys. */
+  async workloadBeside(
+    { observedResources }: Observation,
+    { who }: Observed,
+    records: PriorState,
+    ctx: CallContext,
+  ): Promise<WorkloadCluster> {
+    const present = [...observedResources.values()].filter((one) => one !== "gone");
+    return this.workloadAmong(present, who, records, ctx);
   }
 
   /** One that serves, always; one that does not may be what keeps its control plane from answering. */
@@ -503,7 +517,7 @@ function noEndpoint({ cluster, name }: Identity): CapstanError {
   });
 }
 
-function nodeHostOf({ who, status }: Pick<Observed, "who" | "status">): NodeHost {
+export function nodeHostOf({ who, status }: Pick<Observed, "who" | "status">): NodeHost {
   const { providerId } = status;
   const texts = Object.values(status)
     .flat()

@@ -8,27 +8,25 @@ import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
-import { cloudResources, type PriorState, recordAt } from "../../records/prior-state.js";
+import { cloudResources, isOpen } from "../../records/prior-state.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { timingOf } from "../../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
 import {
   type AllowedChanges,
   deletionsIn,
-  type Payloads,
   programOf,
   recordedTwice,
-  revisionKey,
 } from "../../transaction/pass.js";
-import { revisionPayload, transactionPayload } from "../../transaction/payloads.js";
-import { encodePayload } from "../backend/record-payload.js";
 import type { StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { RunBootstrap } from "./run-bootstrap.js";
-import { type KeySource, ringOf } from "./run-keys.js";
+import { payloadsOf } from "./pass-payloads.js";
+import type { KeySource } from "./run-keys.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
+import { Drains } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
@@ -93,6 +91,7 @@ export class Run {
   private readonly bootstrap: RunBootstrap | undefined;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
+  private readonly drains: Drains;
   /** What the present pass has deleted, as its calls say, in the words of `livingAs`. */
   private readonly deleted = new Set<string>();
   /** Deletions that this run has told of: one that is asked for again is no new wave. */
@@ -112,6 +111,7 @@ export class Run {
     this.availability = new AvailabilityTracker(goal.target);
     this.bootstrap = RunBootstrap.of(goal.target, options);
     this.terminations = new Terminations(options.timeoutMs);
+    this.drains = new Drains({ follow: isOpen(state) });
   }
 
   async toTheEnd(): Promise<RunResult> {
@@ -169,7 +169,9 @@ export class Run {
   private async situation(): Promise<Situation> {
     const { options, state } = this;
     const observation = await this.observe();
-    await this.bootstrap?.settleNew(callContext(options.clock, options.stop), observation, state);
+    const context = callContext(options.clock, options.stop);
+    await this.bootstrap?.settleNew(context, observation, state);
+    await this.drains.uncordoned(observation, this.waits());
     return omitUndefined({
       plan: this.planAgain(observation),
       prior: state,
@@ -296,6 +298,7 @@ export class Run {
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
   ): Promise<void> {
     this.announce(keys, deletions, reason);
+    await this.drains.drained(deletions, this.waits());
     for (const key of keys) this.tried.add(key);
     const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
     await this.pass(plan, { kind: "change", ...allowed });
@@ -341,6 +344,7 @@ export class Run {
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
     if (deletions.length > 0) this.announce([], deletions, reason);
+    await this.drains.drained(deletions, this.waits());
     const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(deletions) };
     await this.pass(plan, { kind: "commit", ...allowed });
     if (!this.hasToldCommit) {
@@ -369,7 +373,12 @@ export class Run {
   private async pass(plan: RemainingPlan, allowed: AllowedChanges): Promise<void> {
     const { engine, stop } = this.options;
     const { terminations } = this;
-    const program = programOf(plan, this.state, allowed, await this.payloads(allowed));
+    const program = programOf(
+      plan,
+      this.state,
+      allowed,
+      await payloadsOf(allowed.kind, { ...this.options, goal: this.goal, state: this.state }),
+    );
     const deletions = deletionsIn(allowed);
     const session = this.session({
       recordedTwice: recordedTwice(this.state, deletions),
@@ -398,20 +407,6 @@ export class Run {
     const { goal, state, events, deleted } = this;
     if (events.length > 0 || isPassRecorded(goal, state, { allowed, deleted })) return;
     throw engineFailed(`cannot apply ${goal.stack}`, result);
-  }
-
-  /** What is recorded already stays as it is recorded: only a begin writes Transaction, a commit Revision. */
-  private async payloads({ kind }: AllowedChanges): Promise<Payloads> {
-    const { goal, state, options } = this;
-    if (kind === "restore") return { transaction: "", revision: lostPayload(state) };
-    if (!this.isBegun()) {
-      const keys = await ringOf(goal, state, options.keys);
-      const transaction = encodePayload(transactionPayload(goal, keys));
-      return { transaction, revision: lostPayload(state) };
-    }
-    if (kind !== "commit") return { transaction: "", revision: "" };
-    const revision = encodePayload(revisionPayload(goal, state, options.clock.now()));
-    return { transaction: "", revision };
   }
 
   /** What is waited for without an engine, so that others have their turn. */
@@ -479,13 +474,6 @@ export class Run {
     if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
     throw callsFailed(this.goal.cluster, this.events);
   }
-}
-
-/** A revision that has no record is recorded again: see `lostRevision`. */
-function lostPayload({ revision, resources }: PriorState): string {
-  if (revision === undefined || recordAt(resources, revisionKey) !== undefined) return "";
-  const { number: _number, ...payload } = revision;
-  return encodePayload(payload);
 }
 
 function isRecording({ transaction: { goal } }: Plan): boolean {

@@ -1,5 +1,6 @@
 import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
 import type { Clock, Identity } from "../../provider/port.js";
+import type { DrainBlocker } from "../../workload/drain/eviction-round.js";
 
 /** A host as its own cluster knows it. */
 export interface NodeHost {
@@ -26,6 +27,13 @@ export interface WorkloadCluster {
   joined(hosts: readonly NodeHost[]): Promise<readonly NodeHost[]>;
   /** No token of the host is good any more. Success also when there is none. */
   revoke(host: Identity): Promise<void>;
+  /**
+   * One round of a drain: the Node takes no more pods, and those on it whose turn it is are asked to go. What is still in the
+   * way; nothing where there is no Node.
+   */
+  drain(host: NodeHost): Promise<readonly DrainBlocker[]>;
+  /** Nodes that a drain of ours has stopped from taking pods, and that stay after all, take them again. */
+  uncordon(hosts: readonly NodeHost[]): Promise<void>;
   /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */
   removeMember(host: NodeHost): Promise<void>;
   /** The Node of a host that is gone goes, too. Success also when there is none. */

@@ -36,7 +36,10 @@ const routes: readonly (readonly [method: string, path: RegExp, route: Route])[]
   ["PATCH", within(`${system}/secrets`), patchSecret],
   ["DELETE", exactly(`${system}/secrets`), deleteSecrets],
   ["GET", exactly("/api/v1/nodes"), (_, state) => ok(list(state.nodes.map(nodeObject)), state)],
+  ["PATCH", within("/api/v1/nodes"), patchNode],
   ["DELETE", within("/api/v1/nodes"), deleteNode],
+  // Nothing runs on them but what goes with its host.
+  ["GET", exactly("/api/v1/pods"), (_, state) => ok(list([]), state)],
   ["GET", exactly(`${system}/pods`), (asked, state) => ok(list(etcdPods(asked, state)), state)],
 ];
 
@@ -168,6 +171,13 @@ function nodeObject({ name, providerId, address, controlPlane }: HostNode): obje
     spec: { providerID: providerId },
     status: { addresses: [{ type: "InternalIP", address }] },
   };
+}
+
+/** Whether a Node takes pods makes no difference where there are none. */
+function patchNode({ name }: Asked, state: HostClusterState): ApiAnswer {
+  const known = state.nodes.find((one) => one.name === name);
+  if (known === undefined) return refused(404, `nodes "${name}" not found`, state);
+  return ok(nodeObject(known), state);
 }
 
 function deleteNode({ name }: Asked, before: HostClusterState): ApiAnswer {

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { AppsV1Api, CoreV1Api, PatchStrategy, type V1Node } from "@kubernetes/client-node";
+import { drainRound, uncordonOurs } from "../../src/kube/node-drain.js";
+import { within } from "../../src/kube/requests.js";
+import { until } from "../scenario/until.js";
+import { ApiServer } from "../support/api-server.js";
+
+const node = "web-0";
+
+function pod(
+  name: string,
+  { labels = {}, ...more }: { labels?: object; [field: string]: unknown },
+) {
+  const spec = { nodeName: node, containers: [{ name: "main", image: "none" }] };
+  return { apiVersion: "v1", kind: "Pod", metadata: { name, labels, ...more }, spec };
+}
+
+/** Evictions as an API server has written them down: "pod-a 201". */
+function evictions(server: ApiServer): string[] {
+  return server
+    .auditEvents()
+    .filter(
+      ({ objectRef, stage }) =>
+        objectRef?.subresource === "eviction" && stage === "ResponseComplete",
+    )
+    .map(({ objectRef, responseStatus }) => `${objectRef?.name} ${responseStatus?.code}`);
+}
+
+describe("a drain, on a real API server with budgets of disruption", () => {
+  let server: ApiServer;
+  let core: CoreV1Api;
+  let round: () => Promise<readonly string[]>;
+
+  const read = (): Promise<V1Node> => core.readNode({ name: node });
+
+  before(async () => {
+    server = await ApiServer.start({ controllers: true, auditLog: true });
+    core = server.config.makeApiClient(CoreV1Api);
+    const apps = server.config.makeApiClient(AppsV1Api);
+    round = async () => {
+      const blockers = await drainRound(await read(), { core, apps, nowMs: Date.now() });
+      return blockers.map(({ pod: name, why }) => `${name}: ${why}`);
+    };
+    const objects = [
+      { apiVersion: "v1", kind: "Node", metadata: { name: node } },
+      pod("budgeted", { labels: { app: "budgeted" } }),
+      pod("free", {}),
+      pod("stays", { labels: { "cluster.x-k8s.io/drain": "skip" } }),
+      pod("mirror", { annotations: { "kubernetes.io/config.mirror": "x" } }),
+      pod("completes", { labels: { "cluster.x-k8s.io/drain": "wait-completed" } }),
+      {
+        apiVersion: "policy/v1",
+        kind: "PodDisruptionBudget",
+        metadata: { name: "budget" },
+        spec: { minAvailable: 1, selector: { matchLabels: { app: "budgeted" } } },
+      },
+    ];
+    await server.apply(objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+    // One that does not run yet is evicted whatever its budget says.
+    const status = { phase: "Running", conditions: [{ type: "Ready", status: "True" }] };
+    await core.patchNamespacedPodStatus(
+      { name: "budgeted", namespace: "default", body: { status } },
+      within(PatchStrategy.MergePatch),
+    );
+  });
+  after(() => server.stop());
+
+  it("cordons, evicts what its budget lets go, tells what is in the way, and comes to an end", async () => {
+    const blockers = await until("the budget counts", async () => {
+      const told = await round();
+      return told.some((one) => one.includes("disruption budget")) ? told : undefined;
+    });
+    assert.deepEqual(
+      blockers.map((one) => one.replace(/: Cannot evict.*/, ": refused")),
+      [
+        "default/budgeted: refused",
+        "default/completes: has to complete",
+        "default/free: is ending",
+      ],
+    );
+    assert.equal((await read()).spec?.unschedulable, true);
+
+    const done = evictions(server);
+    assert.ok(done.includes("free 201"), done.join());
+    assert.ok(done.some((one) => one === "budgeted 429"));
+    assert.ok(!done.some((one) => /^(budgeted 201|stays|mirror|completes)/.test(one)), done.join());
+
+    for (const name of ["completes", "budgeted", "free"]) {
+      await core.deleteNamespacedPod({ name, namespace: "default", gracePeriodSeconds: 0 });
+    }
+    assert.deepEqual(
+      await until("the drain ends", async () =>
+        (await round()).length === 0 ? "drained" : undefined,
+      ),
+      "drained",
+    );
+  });
+
+  it("takes back its own cordons alone", async () => {
+    await round();
+    const others = "kept-free";
+    await server.apply(
+      JSON.stringify({
+        apiVersion: "v1",
+        kind: "Node",
+        metadata: { name: others },
+        spec: { unschedulable: true },
+      }),
+    );
+    await uncordonOurs([await read(), await core.readNode({ name: others })], core);
+    assert.equal((await read()).spec?.unschedulable, undefined);
+    assert.equal((await core.readNode({ name: others })).spec?.unschedulable, true);
+  });
+});
