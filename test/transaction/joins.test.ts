@@ -145,6 +145,21 @@ describe("a cluster whose hosts join each other", () => {
       assert.deepEqual(hosts(engine), ["cp-0.1", "web.1"]);
     });
 
+    it("has as much time for those whose deletion is owed", async () => {
+      const engine = await FakeEngine.running(small, joins);
+      const { hosts: nodes } = engine.cloud;
+      const outcome = await engine.up(large, [{ at: "call", number: 5, what: "failForGood" }]);
+      assert.match(outcomeText(outcome), /^stopped owing/);
+      engine.clock.advance(24 * 60 * 60_000);
+      let rounds = 0;
+      nodes.blockersOf = () => {
+        rounds += 1;
+        return rounds < 3 ? [{ pod: "default/a", why: "its budget allows none" }] : [];
+      };
+      await engine.settle(large);
+      assert.equal(rounds, 3);
+    });
+
     it("lets hosts that stay after all take pods again", async () => {
       const engine = await FakeEngine.running(small, joins);
       const { hosts: nodes } = engine.cloud;

@@ -50,7 +50,10 @@ export class Drains {
       waits,
     );
     const sinceMs = clock.now();
-    const untilMs = Math.min(sinceMs + timeoutMs, goal.transaction.deadlineAtMs);
+    const { number, deadlineAtMs } = goal.transaction;
+    // Deletions that are owed have no deadline: nothing is taken back any more.
+    const isCommitted = waits.recorded().revision?.number === number;
+    const untilMs = Math.min(sinceMs + timeoutMs, isCommitted ? Infinity : deadlineAtMs);
     let told = "";
     for (let rounds = 1; ; rounds += 1) {
       const round = await roundOf(hosts, observation, waits);
