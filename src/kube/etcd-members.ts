@@ -5,6 +5,7 @@ import { type CoreV1Api, type KubeConfig, PortForward, type V1Pod } from "@kuber
 import { issueCertificate } from "../bootstrap/certificates/certificate.js";
 import { clockSkewMs } from "../bootstrap/certificates/cluster-keys.js";
 import { type HostKeys, trustedPem } from "../bootstrap/certificates/key-ring.js";
+import { type EtcdMember, memberOf, type MemberNode } from "./etcd-member.js";
 import { within } from "./requests.js";
 
 const namespace = "kube-system";
@@ -12,24 +13,6 @@ const clientPort = 2379;
 const accessTtlMs = 10 * 60_000;
 /** Of one call through an API server and a kubelet. */
 const answerTimeoutMs = 15_000;
-
-/** A member as etcd lists it. */
-interface EtcdMember {
-  /** A number of 64 bits, as text. */
-  readonly ID: string;
-  /** kubeadm calls it by its Node; absent of one that was added and has never run. */
-  readonly name?: string;
-  /** "https://10.0.0.11:2380". */
-  readonly peerURLs?: readonly string[];
-}
-
-/** The Node of a host, by which its member is known. */
-interface MemberNode {
-  readonly name: string;
-  readonly addresses: readonly string[];
-  /** Names of the other Nodes: an address may have passed on to one of them. */
-  readonly others: ReadonlySet<string>;
-}
 
 /** Who asks, and by what etcd knows it. */
 interface EtcdAccess {
@@ -53,16 +36,9 @@ export async function removeEtcdMember(node: MemberNode, access: EtcdAccess): Pr
     {},
     access,
   );
-  const member = members.find((one) => isOf(one, node));
+  const member = memberOf(members, node);
   if (member === undefined) return;
   await asked(pod, "/v3/cluster/member/remove", { ID: member.ID }, access);
-}
-
-function isOf({ name, peerURLs = [] }: EtcdMember, node: MemberNode): boolean {
-  const hosts = peerURLs.map((url) => new URL(url).hostname.replace(/^\[|\]$/g, ""));
-  if (name === node.name) return true;
-  if (name !== undefined && node.others.has(name)) return false;
-  return hosts.some((host) => node.addresses.includes(host));
 }
 
 async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Promise<V1Pod> {
