@@ -36,6 +36,11 @@ export interface TargetMachine extends ExpandedMachine {
   readonly duplicateOf?: string;
 }
 
+/** Whether there is to be a control plane: a cluster without goes as a whole, and nobody is left to ask. Pure. */
+export function keepsControlPlane({ machines }: Target): boolean {
+  return machines.some(({ controlPlane }) => controlPlane);
+}
+
 /** The nodes that live with these hosts, which serve once all of them are ready. Pure. */
 export function livingWith(hosts: readonly NodeKey[], { nodes }: Target): NodeKey[] {
   const among = new Set(hosts);

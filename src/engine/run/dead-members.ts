@@ -5,7 +5,7 @@ import type { Observation } from "../../plan/observation.js";
 import { isLost } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import { cloudResources, type PriorState, recordedIdentity } from "../../records/prior-state.js";
-import { clusterIn, type Target } from "../../records/target.js";
+import { clusterIn, keepsControlPlane, type Target } from "../../records/target.js";
 import { memberJudge } from "./member-hosts.js";
 
 interface KnownCluster {
@@ -22,7 +22,7 @@ export type DeadMember = Pick<Observed, "who" | "status">;
  * control plane. Pure.
  */
 export function deadMembers(known: KnownCluster, observation: Observation): DeadMember[] {
-  if (!known.target.machines.some(({ controlPlane }) => controlPlane)) return [];
+  if (!keepsControlPlane(known.target)) return [];
   const isMember = memberJudge(known);
   return [...recordedDead(known, observation), ...forgottenDead(known, observation)].filter(
     ({ who }) => isMember(who.name),

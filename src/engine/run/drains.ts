@@ -4,6 +4,7 @@ import { type Observation, presentAmong } from "../../plan/observation.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
+import { keepsControlPlane } from "../../records/target.js";
 import type { DrainBlocker } from "../../workload/drain/eviction-round.js";
 import { callContext } from "./handler-session.js";
 import { nodeHostOf } from "./run-bootstrap.js";
@@ -88,7 +89,7 @@ type Hosts = readonly (readonly [NodeKey, Observed])[];
 
 /** Of a cluster that goes on: one that goes as a whole takes its pods along. */
 function hasNodes({ bootstrap, goal }: Waits): boolean {
-  return bootstrap !== undefined && goal.target.machines.some(({ controlPlane }) => controlPlane);
+  return bootstrap !== undefined && keepsControlPlane(goal.target);
 }
 
 function hostsAmong(

@@ -25,7 +25,13 @@ import type {
 } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { recordedKeys, stageOfHost } from "../../records/recorded-keys.js";
-import { clusterIn, livingWith, type Target, type TargetMachine } from "../../records/target.js";
+import {
+  clusterIn,
+  keepsControlPlane,
+  livingWith,
+  type Target,
+  type TargetMachine,
+} from "../../records/target.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { presentAmong } from "../../plan/observation.js";
@@ -314,11 +320,10 @@ export class RunBootstrap {
 
   /** For all hosts that the last revision does not have. */
   settleNew(ctx: CallContext, observation: Observation, records: PriorState): Promise<void> {
-    const { target, provider } = this.request;
-    this.dead = deadMembers({ target, records, hostKind: provider.hostKind }, observation);
-    this.gone = goneHosts(observation, records, provider.hostKind);
-    const before = new Set(records.revision?.target.machines.map(({ host }) => host));
     const { hostKind } = this.request.provider;
+    this.dead = deadMembers({ ...this.request, records, hostKind }, observation);
+    this.gone = goneHosts(observation, records, hostKind);
+    const before = new Set(records.revision?.target.machines.map(({ host }) => host));
     const added = [...observation.observedResources].flatMap(([key, observed]) =>
       observed !== "gone" && observed.who.kind === hostKind && !before.has(key) ? [key] : [],
     );
@@ -343,7 +348,7 @@ export class RunBootstrap {
     if (this.settled.has(who.token)) return;
     await this.deleteSecret(ctx, who, records);
     // Where no control plane is to be left, its API server is not asked for anything.
-    if (this.goesOn() && !this.tokenless.has(who.token)) {
+    if (keepsControlPlane(this.request.target) && !this.tokenless.has(who.token)) {
       if (ctx.clock.now() < this.silentUntilMs) return;
       try {
         await (await tokensOf(who)).revoke(who);
@@ -445,7 +450,8 @@ export class RunBootstrap {
     records: PriorState,
   ): Promise<void> {
     const nowMs = ctx.clock.now();
-    if (host.who.kind !== this.request.provider.hostKind || !this.goesOn()) return;
+    if (host.who.kind !== this.request.provider.hostKind || !keepsControlPlane(this.request.target))
+      return;
     if (nowMs < this.silentUntilMs) return;
     try {
       const known = this.workload?.store;
@@ -458,14 +464,9 @@ export class RunBootstrap {
     }
   }
 
-  /** Whether there is to be a control plane: one that goes as a whole is left by nobody. */
-  private goesOn(): boolean {
-    return this.request.target.machines.some(({ controlPlane }) => controlPlane);
-  }
-
   private isMember({ kind, name }: Identity, records: PriorState): boolean {
     const { provider, target } = this.request;
-    if (kind !== provider.hostKind || !this.goesOn()) return false;
+    if (kind !== provider.hostKind || !keepsControlPlane(target)) return false;
     return memberJudge({ target, records, hostKind: kind })(name);
   }
 
