@@ -39,6 +39,8 @@ export interface WantedHost {
   readonly owner: MachineOwner | undefined;
   /** It is to be made, or changed in place; else it is as it shall be. */
   readonly open: "create" | "update" | undefined;
+  /** Something that lives with it was made and is not ready: a volume, its place behind a load balancer. */
+  readonly incomplete: boolean;
   readonly available: boolean;
 }
 
@@ -74,7 +76,7 @@ export function hostSetOf(
 ): HostSet {
   const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
   const isOpen = (key: NodeKey) => kindOf(key) !== undefined;
-  const waitsForOwn = hostsWaiting(plan, (key) => isOpen(key) || available.has(key));
+  const incomplete = incompleteHosts(plan, (key) => isOpen(key) || available.has(key));
   return {
     open: plan.steps.filter(({ key }) => !applied.has(key)),
     hosts: plan.target.machines.map(({ name, host, controlPlane, owner }) => {
@@ -87,7 +89,8 @@ export function hostSetOf(
         controlPlane,
         owner,
         open,
-        available: open !== "create" && available.has(host) && !waitsForOwn.has(host),
+        incomplete: incomplete.has(host),
+        available: open !== "create" && available.has(host) && !incomplete.has(host),
       };
     }),
     leaving: plan.leaving
@@ -99,7 +102,7 @@ export function hostSetOf(
 }
 
 /** Hosts of which something that lives with them was made and is not ready. What is still open they have done without. */
-function hostsWaiting(
+function incompleteHosts(
   { target }: RemainingPlan,
   isSettled: (key: NodeKey) => boolean,
 ): ReadonlySet<NodeKey> {

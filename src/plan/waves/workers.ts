@@ -6,15 +6,18 @@ import { rolloutRound } from "./rollout.js";
 
 /**
  * What may happen to the workers next, once the control plane serves. Machines and MachineSets of users
- * at once; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available
- * before anything more is: so the waves of an apply are those that its plan has shown. Pure.
+ * at once, unless a wave before has made what lives with a host and that is not ready; each MachineDeployment as
+ * far as its bounds allow. Whatever was changed has to be available before anything more is: so the waves of an
+ * apply are those that its plan has shown. Pure.
  */
 export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const workers = hosts.hosts.filter(({ controlPlane }) => !controlPlane);
   const waiting = unavailable(workers);
   const deployments = rollingDeployments(plan);
+  const isHeld = workers.some(({ open, incomplete }) => open === undefined && incomplete);
   const free = workers.filter(
-    ({ open, owner }) => open !== undefined && !deployments.has(owner?.machineDeployment ?? ""),
+    ({ open, owner }) =>
+      !isHeld && open !== undefined && !deployments.has(owner?.machineDeployment ?? ""),
   );
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
     rolloutRound(deployment, hosts, plan.transaction.startedAtMs),
