@@ -276,9 +276,16 @@ const noJudged = [
   { group: ["@aws-sdk/*", "@smithy/*"], message: "The simulator's wire format is its own." },
 ];
 
+/** What runs on a host of processes makes a node of it, as an image would: with the keys of src/bootstrap. */
+const noLaterThanBootstrap = noImports(
+  layers.slice(layers.indexOf("bootstrap") + 1).concat(["manifest", "sets", "workload"]),
+  "A host of processes knows src/bootstrap, src/provider, src/api and src/graph only.",
+);
+
 /** @type {Config[]} */
 const providers = [
   restricted(["providers/*/**/*.ts"], [noLaterLayers, noSimulator]),
+  restricted(["providers/local/nodes/**/*.ts"], [noLaterThanBootstrap, noSimulator]),
   restricted(["providers/sim/**/*.ts"], [noLaterLayers, ...noJudged]),
 ].flat();
 

@@ -7,7 +7,7 @@ import { awsClients } from "./aws/calls/clients.js";
 import { awsProvider } from "./aws/provider.js";
 import type { Clock, InfrastructureProvider } from "../src/provider/port.js";
 import { LocalCloud } from "./local/cloud.js";
-import type { FileUse } from "./local/cloud-file.js";
+import type { FileUse } from "./local/file/cloud-file.js";
 
 export type { FileUse };
 import { LocalProvider } from "./local/provider.js";

@@ -4,7 +4,7 @@ import { CapstanError, type ErrorDetails, isCapstanError } from "../../src/api/e
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Clock, Identity, OperationState } from "../../src/provider/port.js";
-import { CloudFile, type FileUse } from "./cloud-file.js";
+import { CloudFile, type FileUse } from "./file/cloud-file.js";
 import { firstImages, listImages, type LocalImage, storeImage } from "./images.js";
 import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
 import {
@@ -23,10 +23,11 @@ import {
   type ArmedFault,
   faultsText,
 } from "./faults.js";
-import { type LedgerEntry, type LedgerLog, logOf, readLedger } from "./ledger.js";
+import { type LedgerEntry, type LedgerLog, logOf, readLedger } from "./file/ledger.js";
 import {
   clearMarks,
   insertResource,
+  insertUserData,
   isHidden,
   type LocalKind,
   type LocalResource,
@@ -37,7 +38,7 @@ import {
   setMarks,
   setDying,
   setTerminated,
-} from "./resource.js";
+} from "./file/resource.js";
 import {
   allocateStatus,
   networkOf,
@@ -112,12 +113,13 @@ export class LocalCloud {
     this.file = new CloudFile(path, clock, use);
   }
 
-  /** Finds or makes a resource by token. Answers as soon as it is recorded; a host then boots. */
+  /** Finds or makes a resource by token. Answers as soon as it is recorded; a host then boots, by the user data that it got. */
   create(
     kind: LocalKind,
     who: Identity,
     spec: JsonObject,
     signal?: AbortSignal,
+    userData?: string,
   ): Promise<LocalResource> {
     const request: Request = { call: "create", kind, who, spec };
     return this.call(request, signal, ({ database, now, found, lifecycle, log }) => {
@@ -137,6 +139,7 @@ export class LocalCloud {
         ...lifecycleOf(database, { kind, spec, now }, lifecycle),
       };
       insertResource(database, made);
+      if (userData !== undefined) insertUserData(database, id, userData);
       log("created", made, spec);
       return made;
     });

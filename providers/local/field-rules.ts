@@ -1,7 +1,7 @@
 import type { FieldRule, FieldRules } from "../../src/provider/fields.js";
 import { userDataRules } from "../../src/provider/host-spec.js";
 import type { LocalKind } from "./cloud.js";
-import { runtimeName } from "./node.js";
+import { runtimeName } from "./file/node.js";
 
 const inPlace = { kind: "inPlace" } as const;
 
@@ -30,11 +30,13 @@ export const rules: Readonly<Record<string, FieldRules>> = {
   LocalLoadBalancer: {
     networkId: replace("a load balancer stays in its network"),
     port: inPlace,
+    nodes: replace("a load balancer stays what it is"),
   },
   LocalHost: {
     networkId: replace("a host stays in its network"),
     loadBalancerId: inPlace,
     role: replace("a host keeps its role"),
+    nodes: replace("a host stays what it is"),
     size: replace("this provider cannot resize"),
     // What it may be instead, and what it is not.
     otherSizes: inPlace,

@@ -3,6 +3,7 @@ import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type {
   CallContext,
+  CreateContext,
   Found,
   Identity,
   Observed,
@@ -11,8 +12,12 @@ import type {
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
-import { hasFailed, isHidden } from "./resource.js";
+import { HostPower } from "./nodes/host-power.js";
+import { hasFailed, hasProcesses, isHidden } from "./file/resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
+
+const answersWithinMs = 10_000;
+const answersPollMs = 50;
 
 /** A resource of the local cloud in the port's terms. */
 export function observe(resource: LocalResource): Observed {
@@ -61,6 +66,7 @@ export class LocalHandler implements ResourceHandler {
   constructor(
     private readonly cloud: LocalCloud,
     private readonly kind: LocalKind,
+    private readonly power = new HostPower(cloud.path),
   ) {}
 
   /**
@@ -79,8 +85,24 @@ export class LocalHandler implements ResourceHandler {
     return { found: "one", resource: asAnswered(made, ctx) };
   }
 
-  async create(ctx: CallContext, who: Identity, spec: JsonObject): Promise<Observed> {
-    return asAnswered(await this.cloud.create(this.kind, who, spec, ctx.signal), ctx);
+  async create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed> {
+    const boots = this.kind === "LocalHost" && hasProcesses(spec);
+    const userData = boots ? (await ctx.userData()).text : undefined;
+    const made = await this.cloud.create(this.kind, who, spec, ctx.signal, userData);
+    await this.power.follow([made]);
+    const isLoadBalancer = this.kind === "LocalLoadBalancer" && hasProcesses(spec);
+    return asAnswered(isLoadBalancer ? await this.answering(made, ctx) : made, ctx);
+  }
+
+  /** Where it answers is recorded with it, so it is asked until its process has told; what takes too long is pending. */
+  private async answering(made: LocalResource, { clock, signal }: CallContext) {
+    const untilMs = clock.now() + answersWithinMs;
+    let found = made;
+    while (found.status["port"] === undefined && clock.now() < untilMs) {
+      await clock.sleep(answersPollMs, signal);
+      found = (await this.cloud.everything()).find(({ id }) => id === made.id) ?? made;
+    }
+    return found;
   }
 
   async poll(ctx: CallContext, operation: string): Promise<OperationState> {
@@ -93,6 +115,7 @@ export class LocalHandler implements ResourceHandler {
 
   async remove(ctx: CallContext, current: Observed): Promise<void> {
     await this.cloud.terminate(current.id, ctx.signal);
+    if (hasProcesses(current.spec)) await this.power.cut(current.id);
   }
 
   async disown(ctx: CallContext, current: Observed): Promise<void> {

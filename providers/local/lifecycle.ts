@@ -3,10 +3,11 @@ import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Failure } from "../../src/provider/port.js";
 import type { ArmedFault } from "./faults.js";
-import { logOf } from "./ledger.js";
-import { canServe, nodeOf, restartsNode } from "./node.js";
+import { logOf } from "./file/ledger.js";
+import { canServe, nodeOf, restartsNode } from "./file/node.js";
 import {
   fromRow,
+  hasProcesses,
   type LocalKind,
   type LocalResource,
   type LocalReadiness,
@@ -14,7 +15,7 @@ import {
   setReadiness,
   setRunning,
   setTerminated,
-} from "./resource.js";
+} from "./file/resource.js";
 import { networkOf } from "./constraints.js";
 
 const defaultBootMs = 200;
@@ -52,7 +53,7 @@ export function lifecycleOf(
     readyMs,
     diesMs: of("dies").length > 0 ? readyMs + msOf("dies") : Infinity,
     joinsMs: Infinity,
-    readySinceMs: kind === "LocalHost" ? undefined : shownMs,
+    readySinceMs: kind === "LocalHost" || hasProcesses(spec) ? undefined : shownMs,
     failure: of("breaks").length > 0 ? brokenHost : undefined,
     acceptedUntilMs: operationMs > 0 ? shownMs : undefined,
     rejection: isRejected ? rejected : undefined,
@@ -137,7 +138,7 @@ export function changeNode(
   const waitsOtherwise = readySinceMs === undefined && joinMs !== joinMsOf(database, from);
   if (!restartsNode(from, spec) && !waitsOtherwise) return;
   const start = startOf(database, spec, now);
-  if (joinMs === undefined) {
+  if (joinMs === undefined && !hasProcesses(spec)) {
     return setReadiness(database, id, { ...start, readySinceMs: readySinceMs ?? now });
   }
   setReadiness(database, id, omitUndefined({ ...start, node }));
@@ -146,6 +147,8 @@ export function changeNode(
 
 /** The readiness of a host whose node starts at a moment: at once where no join is asked for. */
 function startOf(database: DatabaseSync, spec: JsonObject, atMs: number): LocalReadiness {
+  // Its processes tell.
+  if (hasProcesses(spec)) return { joinsMs: Infinity };
   const joinMs = joinMsOf(database, spec);
   if (joinMs === undefined) return { joinsMs: Infinity, readySinceMs: atMs, node: nodeOf(spec) };
   return { joinsMs: canServe(spec) ? atMs + joinMs : Infinity };
@@ -158,6 +161,7 @@ function deadlineOf({ joinsMs, readySinceMs }: LocalReadiness): JsonObject | und
 }
 
 function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
+  if (hasProcesses(spec)) return 0;
   const own = spec["bootMs"] ?? networkOf(database, spec)?.spec["bootMs"];
   return typeof own === "number" ? own : defaultBootMs;
 }

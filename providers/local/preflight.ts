@@ -1,6 +1,6 @@
 import { counted } from "../../src/api/counted.js";
 import type { PlannedStep, PreflightFinding } from "../../src/provider/port.js";
-import type { LocalResource } from "./resource.js";
+import type { LocalResource } from "./file/resource.js";
 
 export const quotaHint = "raise machineQuota in the Cluster's providerSpec or delete machines";
 

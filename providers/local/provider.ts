@@ -21,6 +21,8 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { isMarked, LocalHandler, observe } from "./handlers.js";
+import { HostPower } from "./nodes/host-power.js";
+import { hasProcesses } from "./file/resource.js";
 import {
   localApiVersion,
   localClusterSpec,
@@ -30,7 +32,8 @@ import {
   localZones,
 } from "./specs.js";
 import { rules } from "./field-rules.js";
-import { runtimeOfImages } from "./node.js";
+import { runtimeOfImages } from "./file/node.js";
+import { programFindings } from "./nodes/programs.js";
 import { quotaFindings } from "./preflight.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
@@ -56,9 +59,9 @@ export class LocalProvider implements InfrastructureProvider {
   };
   // A call is one SQLite transaction of the caller's own process: it dies with it.
   readonly timing = { listingLagMs: 300, longestCallMs: 0 };
-  // What a host of such a cloud would get: simulated ones boot without.
+  // What hosts of processes get: simulated ones boot without.
   readonly userData: UserDataTerms = {
-    simulated: true,
+    simulated: (clusterSpec) => !hasProcesses(clusterSpec),
     format: "cloud-config",
     software: () => "apt",
     containerRuntime: runtimeOfImages,
@@ -68,12 +71,19 @@ export class LocalProvider implements InfrastructureProvider {
       providerId:
         'echo "local:///$(cloud-init query availability_zone)/$(cloud-init query instance_id)"',
     },
+    console: async (_ctx, { id }) => this.power.console(id),
   };
   readonly handlers: ReadonlyMap<string, ResourceHandler>;
 
+  private readonly power: HostPower;
+
   constructor(readonly cloud: LocalCloud) {
+    this.power = new HostPower(cloud.path);
     this.handlers = new Map(
-      (Object.keys(rules) as LocalKind[]).map((kind) => [kind, new LocalHandler(cloud, kind)]),
+      (Object.keys(rules) as LocalKind[]).map((kind) => [
+        kind,
+        new LocalHandler(cloud, kind, this.power),
+      ]),
     );
   }
 
@@ -91,6 +101,7 @@ export class LocalProvider implements InfrastructureProvider {
       faults,
       network: existing,
     } = providerSpec;
+    const nodes = hasProcesses(providerSpec) ? "processes" : undefined;
     const { services, pods, serviceDomain } = clusterNetwork;
     const settings = {
       cidr,
@@ -107,11 +118,11 @@ export class LocalProvider implements InfrastructureProvider {
         ? externalNetwork(existing)
         : resource("LocalNetwork", "network", settings);
     const networkId = idOf(network);
-    const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443 });
+    const api = resource("LocalLoadBalancer", "api", { networkId, port: 6443, nodes });
     const register = providerSpec["registersHosts"] === true ? api : undefined;
     const hosts = machines.map((machine) => [
       machine.name,
-      hostSpec(machine, networkId, idOf(api)),
+      { ...hostSpec(machine, networkId, idOf(api)), ...present({ nodes }) },
     ]) satisfies [string, JsonObject][];
     return {
       infrastructure: [network, api],
@@ -141,17 +152,20 @@ export class LocalProvider implements InfrastructureProvider {
     return infrastructure.flatMap(({ who, spec, status }) => {
       const { address } = status;
       if (who.kind !== "LocalLoadBalancer" || typeof address !== "string") return [];
-      return [{ host: address, port: Number(spec["port"]) }];
+      return [{ host: address, port: Number(hasProcesses(spec) ? status["port"] : spec["port"]) }];
     });
   }
 
-  /** What the machine quota leaves. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
+  /** What the machine quota leaves, and whether the programs are there that hosts run. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
   async preflight(
     _ctx: CallContext,
     steps: readonly PlannedStep[],
   ): Promise<readonly PreflightFinding[]> {
-    if (!steps.some(({ kind, does }) => kind === "LocalHost" && does === "create")) return [];
-    return quotaFindings(steps, await this.cloud.everything());
+    const hosts = steps.filter(({ kind }) => kind === "LocalHost");
+    const quota = hosts.some(({ does }) => does === "create")
+      ? quotaFindings(steps, await this.cloud.everything())
+      : [];
+    return [...quota, ...programFindings(hosts)];
   }
 
   readonly lookupInputs = { machine: ["imageFamily"] };
@@ -173,7 +187,9 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {
-    return (await this.cloud.list(scope, ctx.signal)).map(observe);
+    const listed = await this.cloud.list(scope, ctx.signal);
+    await this.power.follow(listed);
+    return listed.map(observe);
   }
 
   async owned(ctx: CallContext): Promise<readonly Observed[]> {

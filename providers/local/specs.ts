@@ -4,7 +4,7 @@ import { userDataFields } from "../../src/api/user-data-fields.js";
 import type { MachineOffers } from "../../src/api/provider-specs.js";
 import { knownKubernetes } from "../../src/api/versions.js";
 import { faultModes } from "./faults.js";
-import { runtimeOfImages } from "./node.js";
+import { runtimeOfImages } from "./file/node.js";
 
 export const localApiVersion = "local.capstan.dev/v1alpha1";
 
@@ -104,6 +104,12 @@ export const localClusterSpec = Type.Object(
         uniqueItems: true,
         description:
           "Zones over which Capstan spreads the Machines that name none. Without any, those are all in local-a.",
+      }),
+    ),
+    nodes: Type.Optional(
+      Type.Union([Type.Literal("simulated"), Type.Literal("processes")], {
+        description:
+          "What hosts run: nothing, which is simulated, or processes of this machine, which are a real control plane. Changing it needs new hosts.",
       }),
     ),
     machineQuota: Type.Optional(

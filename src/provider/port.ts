@@ -168,8 +168,11 @@ export interface UserDataTerms {
   readonly commands: HostCommands;
   /** Whether a controller of the cloud, in the cluster, tells nodes their addresses. Without: none does. */
   readonly hasCloudController?: boolean;
-  /** Its hosts run nothing, so none of them waits for another: the terms are for `capstan render` alone. */
-  readonly simulated?: true;
+  /**
+   * Its hosts run nothing, so none of them waits for another: the terms are for `capstan render` alone. A pure function says it of
+   * clusters by their providerSpec, where some run something.
+   */
+  readonly simulated?: true | ((clusterSpec: JsonObject) => boolean);
   /** Without it secrets travel in the user data itself. */
   readonly secrets?: SecretStore;
   /**

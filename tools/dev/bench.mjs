@@ -9,7 +9,7 @@ import { compare } from "../../bench/compare.mjs";
 import { capstan, plainPulumi, terraform } from "../../bench/contestants.mjs";
 import { profile } from "../../bench/profile.mjs";
 import { tables } from "../../bench/report.mjs";
-import { ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensureKubernetes } from "../toolchain/kubernetes-toolchain.mjs";
 import { exitWith, run } from "../toolchain/run.mjs";
 import { setup } from "./setup.mjs";
 

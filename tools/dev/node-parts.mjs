@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { run } from "../toolchain/run.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
-import { ensurePreviousKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensurePreviousKubernetes } from "../toolchain/kubernetes-toolchain.mjs";
 
 /** @type {readonly { package: string, programs: readonly string[] }[]} */
 const packages = [

@@ -5,7 +5,7 @@ import { ensureAwsCli } from "./aws-cli.mjs";
 import { ensureChromium } from "./chromium.mjs";
 import { findProgram, installDebianPackages } from "./debian-packages.mjs";
 import { ensureIgnitionValidate } from "./ignition-validate.mjs";
-import { ensureKubeadms, ensureKubernetes } from "./kubernetes-toolchain.mjs";
+import { ensureKubeadms, ensureKubernetes } from "../toolchain/kubernetes-toolchain.mjs";
 import { ensureMoto } from "./moto.mjs";
 import { ensureNodeParts } from "./node-parts.mjs";
 import { ensurePostgres } from "./postgres.mjs";

@@ -8,7 +8,7 @@ import {
   isModeOf,
   type RandomFaults,
 } from "../../../providers/local/faults.js";
-import { hasFailed } from "../../../providers/local/resource.js";
+import { hasFailed } from "../../../providers/local/file/resource.js";
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
@@ -314,4 +314,26 @@ function parseAssignment(assignment: string): [string, Json] {
 function say(context: CommandContext, document: object, text: string): void {
   if (context.json) context.emit(document);
   else context.terminal.write(`${text}\n`);
+}
+
+/** capstan local install: sets up what hosts of processes run. Errors: BAD_USAGE, TOOLCHAIN. */
+export async function localInstall(
+  version: string | undefined,
+  context: CommandContext,
+): Promise<number> {
+  const { ensureProcessPrograms, processVersions } = await import("#kubernetes");
+  const [newest = ""] = processVersions;
+  const wanted = version?.replace(/^v/, "") ?? newest;
+  if (!processVersions.includes(wanted)) {
+    throw new CapstanError({
+      code: "BAD_USAGE",
+      source: "user",
+      message: `cannot set up Kubernetes ${wanted}: hosts of processes do not run it`,
+      hint: `they run ${processVersions.join(" or ")}`,
+    });
+  }
+  const progress = (text: string) => context.terminal.error(`${text}\n`);
+  await ensureProcessPrograms(wanted, { env: context.env, progress });
+  context.terminal.write(`Kubernetes ${wanted} is there\n`);
+  return exitCodes.done;
 }

@@ -18,6 +18,22 @@ export function addLocalVerbs(local: Command): void {
   addFault(local);
   addLedger(local);
   addFound(local);
+  addInstall(local);
+}
+
+/** What hosts of processes run. */
+function addInstall(local: Command): void {
+  const install = local
+    .command("install [version]")
+    .description(
+      "set up the programs of Kubernetes that hosts of processes run, the newest ones by default",
+    );
+  withExamples(install, [
+    ["capstan local install", "once, before nodes: processes of a LocalClusterProviderSpec"],
+  ]);
+  looks<GlobalOptions>(install, async ({ context }, version: string | undefined) =>
+    (await verbs()).localInstall(version, context),
+  );
 }
 
 /** What clusters find and have not made. */

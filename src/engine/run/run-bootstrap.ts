@@ -104,7 +104,7 @@ export class RunBootstrap {
     target: Target,
     { provider, openWorkload }: Pick<BootstrapRequest, "provider" | "openWorkload">,
   ): RunBootstrap | undefined {
-    const terms = joiningTerms(provider);
+    const terms = joiningTerms(provider, providerValue(clusterIn(target).spec));
     return terms && new RunBootstrap({ provider, terms, target, openWorkload });
   }
 

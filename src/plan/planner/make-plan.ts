@@ -1,5 +1,5 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { isControlPlane, clusterNameOf, stackNameOf } from "../../api/types.js";
+import { isControlPlane, clusterNameOf, providerValue, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
 import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
 import {
@@ -274,7 +274,7 @@ function assemble(
     cluster: target.cluster,
     stack: stackNameOf(clusterIn(target)),
     provider: provider.name,
-    oneBegins: joiningTerms(provider) !== undefined,
+    oneBegins: joiningTerms(provider, providerValue(clusterIn(target).spec)) !== undefined,
     fromRevision: prior.revision?.number ?? 0,
     transaction,
     targetDigest: digest,

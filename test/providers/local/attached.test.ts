@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { LocalCloud } from "../../../providers/local/cloud.js";
 import { LocalHandler } from "../../../providers/local/handlers.js";
-import type { LocalKind } from "../../../providers/local/resource.js";
+import type { LocalKind } from "../../../providers/local/file/resource.js";
 import type { CreateContext, Identity } from "../../../src/provider/port.js";
 import { failsWith } from "../../support/errors.js";
 import { FakeClock } from "../../support/fake-clock.js";

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalCloud, type LocalKind } from "../../../providers/local/cloud.js";
-import { cloudSchemaVersion } from "../../../providers/local/tables.js";
+import { cloudSchemaVersion } from "../../../providers/local/file/tables.js";
 import type { CapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { Identity } from "../../../src/provider/port.js";
@@ -262,7 +262,8 @@ describe("the local cloud", () => {
 
 describe("a file of an older layout", () => {
   const scratch = scratchFolder();
-  const layout5 = `DROP INDEX resources_by_host; DROP INDEX resources_accepted;
+  const layout6 = `DROP TABLE user_data;`;
+  const layout5 = `${layout6} DROP INDEX resources_by_host; DROP INDEX resources_accepted;
     ALTER TABLE resources DROP COLUMN accepted_until_ms; ALTER TABLE resources DROP COLUMN rejection;`;
   const layout4 = `${layout5} ALTER TABLE resources DROP COLUMN failure;`;
   const layout3 = `${layout4} DROP TABLE meta;`;
@@ -272,7 +273,7 @@ describe("a file of an older layout", () => {
   const layout1 = `${layout2} ALTER TABLE faults DROP COLUMN exact; ALTER TABLE faults DROP COLUMN skip;`;
   const network = who("LocalNetwork", "network");
 
-  for (const [layout, sql] of [layout1, layout2, layout3, layout4, layout5].map(
+  for (const [layout, sql] of [layout1, layout2, layout3, layout4, layout5, layout6].map(
     (text, index) => [index + 1, text] as const,
   )) {
     it(`${layout} is brought to the present one and keeps what it holds`, async () => {
@@ -340,7 +341,8 @@ describe("the id of a local cloud", () => {
     await written.list({});
     written.close();
     const old = new DatabaseSync(path);
-    old.exec("ALTER TABLE resources DROP COLUMN failure; DROP TABLE meta; PRAGMA user_version = 3");
+    old.exec(`DROP TABLE user_data; ALTER TABLE resources DROP COLUMN failure; DROP TABLE meta;
+      PRAGMA user_version = 3`);
     old.close();
     const ids: string[] = [];
     for (let opened = 0; opened < 2; opened += 1) {

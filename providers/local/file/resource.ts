@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { JsonObject } from "../../src/api/json.js";
-import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Failure, Identity, NodeReport } from "../../src/provider/port.js";
+import type { JsonObject } from "../../../src/api/json.js";
+import { omitUndefined } from "../../../src/api/omit-undefined.js";
+import type { Failure, Identity, NodeReport } from "../../../src/provider/port.js";
 
 export type LocalKind =
   "LocalNetwork" | "LocalLoadBalancer" | "LocalHost" | "LocalTarget" | "LocalVolume";
@@ -144,6 +144,37 @@ export function setTerminated(database: DatabaseSync, id: string, atMs: number):
   database
     .prepare("UPDATE resources SET state = 'terminated', gone_ms = ?, joins_ms = NULL WHERE id = ?")
     .run(atMs, id);
+  database.prepare("DELETE FROM user_data WHERE id = ?").run(id);
+}
+
+/** Whether processes of this machine run for a resource, and not only a row of the cloud's file. Pure. */
+export function hasProcesses({ nodes }: JsonObject): boolean {
+  return nodes === "processes";
+}
+
+/** With the host itself, so that there is none without. */
+export function insertUserData(database: DatabaseSync, id: string, text: string): void {
+  database.prepare("INSERT INTO user_data (id, text) VALUES (?, ?)").run(id, text);
+}
+
+export function userDataOf(database: DatabaseSync, id: string): string | undefined {
+  const row = database.prepare("SELECT text FROM user_data WHERE id = ?").get(id);
+  return row === undefined ? undefined : String(row["text"]);
+}
+
+/** Ids of the hosts that a load balancer is in front of. */
+export function membersBehind(database: DatabaseSync, loadBalancerId: string): string[] {
+  return database
+    .prepare(
+      `SELECT id FROM resources
+       WHERE kind = 'LocalHost' AND state <> 'terminated' AND spec ->> 'loadBalancerId' = ?`,
+    )
+    .all(loadBalancerId)
+    .map((row) => String(row["id"]));
+}
+
+export function setStatus(database: DatabaseSync, id: string, status: JsonObject): void {
+  database.prepare("UPDATE resources SET status = ? WHERE id = ?").run(JSON.stringify(status), id);
 }
 
 /** When it ends by itself, milliseconds since the epoch. */

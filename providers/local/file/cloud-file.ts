@@ -1,14 +1,14 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { CapstanError, messageOf } from "../../src/api/error.js";
+import { CapstanError, messageOf } from "../../../src/api/error.js";
 import {
   type StorageFailure,
   storageFailureOf,
   storageWords,
-} from "../../src/api/storage-failure.js";
-import { type Backoff, backoffMs } from "../../src/provider/backoff.js";
-import type { Clock } from "../../src/provider/port.js";
+} from "../../../src/api/storage-failure.js";
+import { type Backoff, backoffMs } from "../../../src/provider/backoff.js";
+import type { Clock } from "../../../src/provider/port.js";
 import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./tables.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */

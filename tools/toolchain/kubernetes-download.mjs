@@ -3,7 +3,7 @@
 import { chmodSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { etcdFile, etcdVersion, kubernetesDigests } from "./kubernetes-release.mjs";
-import { fetchFile, pinnedDigest, unpack } from "../toolchain/release-download.mjs";
+import { fetchFile, pinnedDigest, unpack } from "./release-download.mjs";
 
 const official = {
   origins: {
@@ -19,7 +19,7 @@ const platforms = new Map([
   ["linux-arm64", "arm64"],
 ]);
 
-/** @typedef {import("../toolchain/cached-toolchain.mjs").InstallRequest} InstallRequest */
+/** @typedef {import("./cached-toolchain.mjs").InstallRequest} InstallRequest */
 /** @typedef {import("./kubernetes-release.mjs").ProgramSet} ProgramSet */
 
 /**

@@ -1,7 +1,7 @@
-import { isJsonObject, type Json, type JsonObject, sameJson } from "../../src/api/json.js";
-import { omitUndefined } from "../../src/api/omit-undefined.js";
-import { isKnownVersion } from "../../src/api/versions.js";
-import type { NodeReport } from "../../src/provider/port.js";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../../../src/api/json.js";
+import { omitUndefined } from "../../../src/api/omit-undefined.js";
+import { isKnownVersion } from "../../../src/api/versions.js";
+import type { NodeReport } from "../../../src/provider/port.js";
 
 /** What the simulated images bring where a Machine asks for no container runtime. */
 export const runtimeOfImages = { name: "containerd", version: "2.1.5" };

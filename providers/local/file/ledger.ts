@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { JsonObject } from "../../src/api/json.js";
-import type { Identity } from "../../src/provider/port.js";
+import type { JsonObject } from "../../../src/api/json.js";
+import type { Identity } from "../../../src/provider/port.js";
 
 /** One call and its effect. `call` is what was asked; `boot` and `die` are the cloud's own. */
 export interface LedgerEntry {

@@ -1,5 +1,5 @@
 /** Version of the file's layout; a file with a higher one is refused. */
-export const cloudSchemaVersion = 6;
+export const cloudSchemaVersion = 7;
 
 const hostsView = `
 CREATE VIEW hosts AS
@@ -23,6 +23,11 @@ CREATE VIEW networks AS
 CREATE VIEW load_balancers AS
   SELECT id, state, cluster, cluster_uid, name, status ->> 'address' AS address, created_ms, gone_ms
   FROM resources WHERE kind = 'LocalLoadBalancer';
+`;
+
+/** What hosts of processes read at their first start, as a cloud's metadata holds it: secrets, gone with the host. */
+const userDataTable = `
+CREATE TABLE user_data (id TEXT PRIMARY KEY, text TEXT NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
 const resourcesTable = `
@@ -111,7 +116,7 @@ CREATE TABLE fault_uses (
   taken INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-${sharedViews}${hostsView}${metaTable}`;
+${sharedViews}${hostsView}${metaTable}${userDataTable}`;
 
 const columnsBefore =
   "id, kind, state, cluster, cluster_uid, name, token, spec, status, created_ms, listed_ms, ready_ms, dies_ms, gone_ms, joins_ms, ready_since_ms, node, failure";
@@ -144,4 +149,5 @@ INSERT INTO resources (${columnsBefore}) SELECT ${columnsBefore} FROM resources_
 DROP TABLE resources_before;
 ${sharedViews}${hostsView}
 `,
+  6: userDataTable,
 };

@@ -1,4 +1,4 @@
-// Finds the programs of Kubernetes that tests run, or sets them up in the user's cache folder.
+// Finds the programs of Kubernetes that hosts of processes and tests run, or sets them up in the user's cache folder.
 
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -7,7 +7,7 @@ import {
   isExecutableFile,
   setUpInCache,
   toolchainError,
-} from "../toolchain/cached-toolchain.mjs";
+} from "./cached-toolchain.mjs";
 import { buildKubernetes, minimumGo } from "./kubernetes-build.mjs";
 import { downloadKubernetes } from "./kubernetes-download.mjs";
 import {
@@ -22,9 +22,9 @@ import {
 
 export { controlPlaneSet, downloadKubernetes, etcdVersion, kubernetesVersion };
 
-/** @typedef {import("../toolchain/cached-toolchain.mjs").EnsureOptions} EnsureOptions */
-/** @typedef {import("../toolchain/cached-toolchain.mjs").Install} Install */
-/** @typedef {import("../toolchain/cached-toolchain.mjs").ToolchainError} ToolchainError */
+/** @typedef {import("./cached-toolchain.mjs").EnsureOptions} EnsureOptions */
+/** @typedef {import("./cached-toolchain.mjs").Install} Install */
+/** @typedef {import("./cached-toolchain.mjs").ToolchainError} ToolchainError */
 
 /**
  * The programs of a control plane: etcd, kube-apiserver, kube-controller-manager, kubectl.
@@ -140,6 +140,50 @@ export async function ensurePreviousKubernetes(options = {}) {
   return ensureSet(previousSet, options);
 }
 
+/** The versions that hosts of processes run, the newest first. */
+export const processVersions = [controlPlaneSet.version, previousSet.version];
+
+/**
+ * What hosts of processes run of a version. etcd is the same for all.
+ *
+ * @param {string} version
+ * @returns {readonly ProgramSet[]} none for a version that is not of `processVersions`
+ */
+function processSets(version) {
+  if (version === previousSet.version) return [controlPlaneSet, previousSet];
+  return version === controlPlaneSet.version ? [controlPlaneSet, nodeSet] : [];
+}
+
+/**
+ * @param {string} version
+ * @param {NodeJS.ProcessEnv} env
+ * @returns {((program: string) => string) | undefined} absolute path of each program; undefined where not all are there
+ */
+export function findProcessPrograms(version, env) {
+  const found = processSets(version).map((set) => ({
+    set,
+    binDir: findInCache(releaseOf(set), env),
+  }));
+  if (found.length === 0 || found.some(({ binDir }) => binDir === undefined)) return undefined;
+  return (program) => {
+    // What a version has of its own comes before what is for all.
+    const { binDir = "" } = found.findLast(({ set }) => set.files.includes(program)) ?? {};
+    return join(binDir, program);
+  };
+}
+
+/**
+ * Sets up what `findProcessPrograms` does not find.
+ *
+ * @param {string} version one of `processVersions`
+ * @param {EnsureOptions} [options]
+ * @returns {Promise<void>}
+ * @throws ToolchainError as `ensureKubernetes` does
+ */
+export async function ensureProcessPrograms(version, options = {}) {
+  for (const set of processSets(version)) await ensureSet(set, options);
+}
+
 /**
  * @param {ProgramSet} set
  * @param {EnsureOptions} options
@@ -153,7 +197,7 @@ async function ensureSet(set, options) {
 
 /**
  * @param {ProgramSet} set
- * @param {import("../toolchain/cached-toolchain.mjs").Release} release
+ * @param {import("./cached-toolchain.mjs").Release} release
  * @param {EnsureOptions} options
  * @returns {Promise<string>}
  */
@@ -199,7 +243,7 @@ function findCached(env) {
 /**
  * @param {ProgramSet} set
  * @param {string} [hint]
- * @returns {import("../toolchain/cached-toolchain.mjs").Release}
+ * @returns {import("./cached-toolchain.mjs").Release}
  */
 function releaseOf(set, hint = access) {
   const { name, version, files } = set;

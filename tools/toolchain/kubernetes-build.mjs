@@ -2,10 +2,10 @@
 
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { goBuild, requireGo } from "../toolchain/go-build.mjs";
+import { goBuild, requireGo } from "./go-build.mjs";
 import { etcdFile, etcdVersion } from "./kubernetes-release.mjs";
 
-/** @typedef {import("../toolchain/cached-toolchain.mjs").InstallRequest} InstallRequest */
+/** @typedef {import("./cached-toolchain.mjs").InstallRequest} InstallRequest */
 /** @typedef {import("./kubernetes-release.mjs").ProgramSet} ProgramSet */
 
 /** @type {string} */
@@ -42,7 +42,7 @@ export async function buildKubernetes(set, { folder, env, progress }) {
 /**
  * @param {ProgramSet} set
  * @param {string} file
- * @returns {import("../toolchain/go-build.mjs").GoProgram}
+ * @returns {import("./go-build.mjs").GoProgram}
  */
 function programIn({ version, module }, file) {
   if (file === etcdFile) return { module: etcdModule, package: "go.etcd.io/etcd/server/v3" };

@@ -1,0 +1,90 @@
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { basename, dirname, join } from "node:path";
+import { once } from "node:events";
+
+/** Whom everything of a cloud of processes listens for: nobody but this machine. */
+export const loopback = "127.0.0.1";
+
+/** Where the programs of a host listen. They keep their ports for as long as the host lives. */
+export interface HostPorts {
+  readonly etcd: number;
+  readonly etcdPeers: number;
+  readonly api: number;
+  readonly controllers: number;
+  readonly scheduler: number;
+  readonly kubelet: number;
+}
+
+const portNames = ["etcd", "etcdPeers", "api", "controllers", "scheduler", "kubelet"] as const;
+
+/** Folder of a resource that has processes: beside the cloud's file, under its id. Pure. */
+export function folderOf(cloudPath: string, id: string): string {
+  return join(dirname(cloudPath), `${basename(cloudPath)}.hosts`, id);
+}
+
+/** The disk of a host: all that its programs keep, gone with it. */
+export class HostFolder {
+  constructor(readonly path: string) {
+    mkdirSync(join(path, "log"), { recursive: true, mode: 0o700 });
+  }
+
+  at(...names: readonly string[]): string {
+    return join(this.path, ...names);
+  }
+
+  has(name: string): boolean {
+    return existsSync(this.at(name));
+  }
+
+  read(name: string): string {
+    return readFileSync(this.at(name), "utf8");
+  }
+
+  /** Whole or not at all; for nobody else to read. */
+  write(name: string, content: string): void {
+    const path = this.at(name);
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    writeFileSync(`${path}.new`, content, { mode: 0o600 });
+    renameSync(`${path}.new`, path);
+  }
+
+  log(program: string): string {
+    return this.at("log", `${program}.log`);
+  }
+
+  /** Those that it has, or free ones, which are its own from then on. */
+  async ports(): Promise<HostPorts> {
+    const known = portsIn(this.path);
+    if (known !== undefined) return known;
+    const free = await freePorts(portNames.length);
+    const ports = Object.fromEntries(portNames.map((name, index) => [name, free[index]]));
+    this.write(portsFile, JSON.stringify(ports));
+    return ports as unknown as HostPorts;
+  }
+}
+
+const portsFile = "ports.json";
+
+/** Where the programs of a host listen that has begun; undefined of one that has not. */
+export function portsIn(folder: string): HostPorts | undefined {
+  try {
+    return JSON.parse(readFileSync(join(folder, portsFile), "utf8")) as HostPorts;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Ports that nobody listens on, all different. */
+async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, loopback));
+  await Promise.all(servers.map((server) => once(server, "listening")));
+  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  await Promise.all(
+    servers.map((server) => {
+      server.close();
+      return once(server, "close");
+    }),
+  );
+  return ports;
+}

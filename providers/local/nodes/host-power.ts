@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { CapstanError } from "../../../src/api/error.js";
+import { hasProcesses, type LocalResource } from "../file/resource.js";
+import { folderOf, HostFolder } from "./host-folder.js";
+import { memberPrograms } from "./member-programs.js";
+import { processesNaming } from "./processes-naming.js";
+
+const cutWithinMs = 20_000;
+const pollMs = 50;
+const consoleLines = 40;
+
+/**
+ * Starts the processes of resources that have some, and ends them. What shall run is what the cloud's file says, so whoever asks
+ * next finds what a dead command has left undone; the processes themselves follow the file as well.
+ */
+export class HostPower {
+  constructor(private readonly cloudPath: string) {}
+
+  /** Brings what runs in line with what there is. */
+  async follow(resources: readonly LocalResource[]): Promise<void> {
+    for (const resource of resources.filter(({ spec }) => hasProcesses(spec))) {
+      if (resource.state === "terminated") await this.cut(resource.id);
+      else this.start(resource);
+    }
+  }
+
+  /** At once, with all that the host has kept. Throws CLOUD_FAILED where something does not end. */
+  async cut(id: string): Promise<void> {
+    const folder = folderOf(this.cloudPath, id);
+    if (!existsSync(folder)) return;
+    for (const untilMs = Date.now() + cutWithinMs; ; await sleep(pollMs)) {
+      const living = this.processesOf(id);
+      if (living.length === 0) break;
+      if (Date.now() > untilMs) throw doesNotEnd(id, living);
+      for (const pid of living) killed(pid);
+    }
+    rmSync(folder, { recursive: true, force: true });
+  }
+
+  /** The last lines that a host has printed, those of its programs that end again and again among them. */
+  console(id: string): string {
+    const logs = join(folderOf(this.cloudPath, id), "log");
+    if (!existsSync(logs)) return "";
+    const tails = readdirSync(logs)
+      .toSorted()
+      .map((name) => {
+        const lines = readFileSync(join(logs, name), "utf8").trimEnd().split("\n");
+        return lines.slice(name === hostLog ? -consoleLines : -5).join("\n");
+      });
+    return tails.filter((text) => text !== "").join("\n");
+  }
+
+  private start({ id, kind }: LocalResource): void {
+    if (this.processesOf(id).length > 0) return;
+    const folder = new HostFolder(folderOf(this.cloudPath, id));
+    const name = kind === "LocalLoadBalancer" ? "#local-balancer" : "#local-host";
+    const program = fileURLToPath(import.meta.resolve(name));
+    const log = openSync(join(folder.path, "log", hostLog), "a", 0o600);
+    try {
+      // In a group of its own: a signal to the command is not for it, and it outlives the command.
+      const child = spawn(process.execPath, [program, this.cloudPath, folder.path], {
+        detached: true,
+        stdio: ["ignore", log, log],
+        env: environment(),
+      });
+      child.unref();
+    } finally {
+      closeSync(log);
+    }
+  }
+
+  /** All of them are told the folder. */
+  private processesOf(id: string): number[] {
+    return processesNaming(folderOf(this.cloudPath, id), hostPrograms);
+  }
+}
+
+const hostLog = "host.log";
+const hostPrograms = new Set([...memberPrograms, basename(process.execPath)]);
+
+/** Programs of a host are found in the user's cache folder; it needs nothing else that the command was told. */
+function environment(): NodeJS.ProcessEnv {
+  const names = ["PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "CAPSTAN_CACHE", "CAPSTAN_KUBERNETES"];
+  return Object.fromEntries(names.map((name) => [name, process.env[name]]));
+}
+
+function killed(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It has ended by itself in between.
+  }
+}
+
+function doesNotEnd(id: string, pids: readonly number[]): CapstanError {
+  return new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    subject: id,
+    message: `local cloud: processes of ${id} do not end: ${pids.join(", ")}`,
+    retryable: true,
+  });
+}

@@ -1,0 +1,55 @@
+import { rmSync } from "node:fs";
+import { basename } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { messageOf } from "../../../src/api/error.js";
+import { systemClock } from "../../../src/provider/clock.js";
+import { HostFolder } from "./host-folder.js";
+import { NodeHostRunner } from "./node-host.js";
+import { nodeOrderOf } from "./node-order.js";
+import { ProcessRecords } from "./process-records.js";
+import { holdAlone } from "./sole-process.js";
+
+// A host that is made of processes: node host-process.js CLOUD-FILE FOLDER. It becomes a node by the user data that the cloud's file
+// holds for it, and runs until that file says that it is terminated. What it prints is the host's console.
+
+const lookMs = 500;
+const retryMs = 1_000;
+
+const [cloudPath = "", path = ""] = process.argv.slice(2);
+const folder = new HostFolder(path);
+const records = new ProcessRecords(cloudPath, basename(path), systemClock);
+
+/** Ends with the resource: whatever the host is doing, and also where whoever terminated it has died since. */
+async function watchOver(runner: NodeHostRunner): Promise<void> {
+  for (;;) {
+    if ((await records.living().catch(() => null)) === undefined) {
+      runner.kill();
+      rmSync(folder.path, { recursive: true, force: true });
+      process.exit(0);
+    }
+    await sleep(lookMs);
+  }
+}
+
+async function run(runner: NodeHostRunner): Promise<never> {
+  for (let told = ""; ;) {
+    try {
+      const host = await records.living();
+      if (host !== undefined) await runner.step(host);
+      told = "";
+      await sleep(lookMs);
+    } catch (error) {
+      const text = messageOf(error);
+      if (text !== told) process.stdout.write(`${new Date().toISOString()} ${text}\n`);
+      told = text;
+      await sleep(retryMs);
+    }
+  }
+}
+
+if (holdAlone(folder.at("lock"))) {
+  const order = nodeOrderOf((await records.userData()) ?? "");
+  const runner = new NodeHostRunner(folder, order, records);
+  await Promise.all([watchOver(runner), run(runner)]);
+}
+process.exit(0);

@@ -1,0 +1,82 @@
+import { existsSync } from "node:fs";
+import { sameJson, type JsonObject } from "../../../src/api/json.js";
+import type { Clock, NodeReport } from "../../../src/provider/port.js";
+import { CloudFile } from "../file/cloud-file.js";
+import { logOf } from "../file/ledger.js";
+import {
+  type LocalResource,
+  membersBehind,
+  resourceById,
+  setReadiness,
+  setStatus,
+  userDataOf,
+} from "../file/resource.js";
+
+/** The cloud's file as the processes of one of its resources use it. */
+export class ProcessRecords {
+  private readonly file: CloudFile;
+
+  constructor(
+    private readonly cloudPath: string,
+    private readonly id: string,
+    private readonly clock: Clock,
+  ) {
+    this.file = new CloudFile(cloudPath, clock);
+  }
+
+  /** The resource; undefined once it is terminated, or its cloud is no more. */
+  async living(): Promise<LocalResource | undefined> {
+    if (!existsSync(this.cloudPath)) return undefined;
+    const found = await this.file.read((database) => resourceById(database, this.id));
+    return found?.state === "terminated" ? undefined : found;
+  }
+
+  /** A secret. */
+  userData(): Promise<string | undefined> {
+    return this.file.read((database) => userDataOf(database, this.id));
+  }
+
+  /** Members of a control plane that a load balancer is in front of: their ids. */
+  members(): Promise<readonly string[]> {
+    return this.file.read((database) => membersBehind(database, this.id));
+  }
+
+  /** Where a load balancer answers: its own for as long as it is there. */
+  async answersAt(status: JsonObject): Promise<void> {
+    await this.file.write((database) => {
+      const found = resourceById(database, this.id);
+      if (found === undefined || found.state === "terminated") return;
+      if (!sameJson(found.status, status)) setStatus(database, this.id, status);
+      if (found.readySinceMs !== undefined) return;
+      const readySinceMs = this.clock.now();
+      setReadiness(database, this.id, { joinsMs: Infinity, readySinceMs });
+      logOf(database, { call: "join", atMs: readySinceMs })("ready", found);
+    });
+  }
+
+  /** Whether its node is ready, with what it says of itself: of no interest where other versions are wanted meanwhile. */
+  async tell(isReady: boolean, report: NodeReport): Promise<void> {
+    await this.file.write((database) => {
+      const found = resourceById(database, this.id);
+      if (found?.state !== "running" || !isAsWanted(found.spec, report)) return;
+      if (
+        (found.readySinceMs !== undefined) === isReady &&
+        sameJson({ ...found.node }, { ...report })
+      )
+        return;
+      const nowMs = this.clock.now();
+      const log = logOf(database, { call: isReady ? "join" : "restart", atMs: nowMs });
+      if (!isReady) {
+        setReadiness(database, this.id, { joinsMs: Infinity, node: report });
+        return log("not ready", found);
+      }
+      const readySinceMs = found.readySinceMs ?? nowMs;
+      setReadiness(database, this.id, { joinsMs: Infinity, readySinceMs, node: report });
+      log("ready", found);
+    });
+  }
+}
+
+function isAsWanted(spec: JsonObject, { kubelet, controlPlane }: NodeReport): boolean {
+  return spec["kubelet"] === kubelet && spec["controlPlane"] === controlPlane;
+}

@@ -1,0 +1,60 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { once } from "node:events";
+
+const restartMs = 1_000;
+const patienceMs = 15_000;
+
+/** What is started. */
+interface Started {
+  readonly path: string;
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly logPath: string;
+}
+
+/** A program of a host that is started again when it ends by itself, as a kubelet does with a static pod. It is in the group of the host. */
+export class Supervised {
+  private child: ChildProcess | undefined;
+  private restart: NodeJS.Timeout | undefined;
+  private isWanted = true;
+
+  constructor(private readonly started: Started) {
+    this.start();
+  }
+
+  private start(): void {
+    const { path, args, env, logPath } = this.started;
+    const log = openSync(logPath, "a", 0o600);
+    const child = spawn(path, [...args], { env, stdio: ["ignore", log, log] });
+    closeSync(log);
+    this.child = child;
+    const again = () => {
+      if (this.child !== child) return;
+      this.child = undefined;
+      if (this.isWanted) this.restart = setTimeout(() => this.start(), restartMs);
+    };
+    child.once("exit", again);
+    child.once("error", again);
+  }
+
+  /** Asks it to end, and ends it where it takes too long. */
+  async stop(): Promise<void> {
+    this.isWanted = false;
+    clearTimeout(this.restart);
+    const { child } = this;
+    if (child?.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, "exit");
+    child.kill("SIGTERM");
+    const late = setTimeout(() => child.kill("SIGKILL"), patienceMs);
+    await ended;
+    clearTimeout(late);
+  }
+
+  /** At once, and for good. */
+  kill(): void {
+    this.isWanted = false;
+    clearTimeout(this.restart);
+    this.child?.kill("SIGKILL");
+  }
+}

@@ -1,0 +1,203 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
+import { once } from "node:events";
+import { basename, join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
+import { parseAllDocuments } from "yaml";
+import { kubernetesVersion, previousKubernetesVersion } from "#kubernetes";
+import { HostFolder, portsIn } from "../../../providers/local/nodes/host-folder.js";
+import { HttpsClient } from "../../../providers/local/nodes/https-client.js";
+import { etcdCredentialsIn } from "../../../providers/local/nodes/member-keys.js";
+import { memberPrograms } from "../../../providers/local/nodes/member-programs.js";
+import { processesNaming } from "../../../providers/local/nodes/processes-naming.js";
+import { repository, Sandbox } from "../../scenario/sandbox.js";
+import { until } from "../../scenario/until.js";
+
+interface WrittenMachine {
+  versions?: { kubelet: string; controlPlane?: string };
+  providerSpec: { value: { faults?: object[]; size?: string } };
+  template?: { spec: WrittenMachine };
+}
+
+interface EtcdMembers {
+  readonly members: readonly { readonly name?: string; readonly isLearner?: boolean }[];
+}
+
+const stack = "default/laptop";
+const programs = new Set([...memberPrograms, basename(process.execPath)]);
+
+/** The objects of examples/laptop, whose machines have other versions or a fault. */
+function laptop(version: string, worker: WrittenMachine["providerSpec"]["value"] = {}): object[] {
+  const folder = join(repository, "examples", "laptop");
+  const objects = readdirSync(folder).flatMap((name) =>
+    parseAllDocuments(readFileSync(join(folder, name), "utf8")).map(
+      (document) => document.toJS() as { kind: string; spec: WrittenMachine },
+    ),
+  );
+  for (const { kind, spec } of objects) {
+    const machine = spec.template?.spec ?? spec;
+    if (machine.versions === undefined) continue;
+    machine.versions.kubelet = version;
+    if (machine.versions.controlPlane !== undefined) machine.versions.controlPlane = version;
+    if (kind === "MachineDeployment") Object.assign(machine.providerSpec.value, worker);
+  }
+  return objects;
+}
+
+/** Whether anybody listens there: the code of the error where nobody does. */
+async function answerOf(port: number): Promise<string | undefined> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    socket.destroy();
+  }
+}
+
+describe("a cluster of processes of this machine", function () {
+  this.timeout(6 * 60_000);
+  let sandbox: Sandbox;
+  let folders: string;
+
+  const core = async (): Promise<CoreV1Api> => {
+    const file = join(sandbox.folder, "admin.conf");
+    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
+    const config = new KubeConfig();
+    config.loadFromFile(file);
+    return config.makeApiClient(CoreV1Api);
+  };
+  const nodes = async () => {
+    const { items } = await (await core()).listNode();
+    const ready = items.filter((node) =>
+      node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
+    );
+    return ready.map(({ metadata, status }) => ({
+      name: metadata?.name ?? "",
+      version: status?.nodeInfo?.kubeletVersion,
+      isMember: "node-role.kubernetes.io/control-plane" in (metadata?.labels ?? {}),
+    }));
+  };
+  const hostFolders = () =>
+    readdirSync(folders).filter((name) => portsIn(join(folders, name)) !== undefined);
+  /** Of etcd, by any member: names, learners left out. */
+  const voters = async () => {
+    const path = hostFolders()
+      .map((name) => join(folders, name))
+      .find((one) => existsSync(join(one, "etcd")))!;
+    const server = `127.0.0.1:${portsIn(path)!.etcd}`;
+    const etcd = new HttpsClient(server, etcdCredentialsIn(new HostFolder(path)));
+    const { members } = await etcd.post<EtcdMembers>("/v3/cluster/member/list", {});
+    etcd.close();
+    return members.filter(({ isLearner }) => isLearner !== true).map(({ name }) => name);
+  };
+
+  /** What the manifests say. */
+  let version = previousKubernetesVersion;
+
+  before(async () => {
+    sandbox = await Sandbox.make({ objects: laptop(version) });
+    folders = `${sandbox.cloudFile}.hosts`;
+    await sandbox.up();
+  });
+  after("it leaves no process, port or file when it is destroyed", async () => {
+    try {
+      const ports = hostFolders().flatMap((name) =>
+        Object.values<number>({ ...portsIn(join(folders, name)) }),
+      );
+      assert.equal(ports.length, 5 * 6);
+      await sandbox.capstan(0, "destroy", stack, "--yes");
+      assert.deepEqual(processesNaming(folders, programs), []);
+      assert.deepEqual(readdirSync(folders), []);
+      for (const port of ports) assert.equal(await answerOf(port), "ECONNREFUSED");
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  it("has three members, which are one etcd, and two workers that are Ready", async () => {
+    const found = await nodes();
+    assert.deepEqual(
+      found.map(({ isMember }) => isMember),
+      [true, true, true, false, false],
+    );
+    assert.ok(found.every((node) => node.version === `v${version}`));
+    assert.deepEqual(
+      (await voters()).toSorted(),
+      found.slice(0, 3).map(({ name }) => name),
+    );
+    await sandbox.plan(0);
+  });
+
+  it("loses no acknowledged write while it gets another minor version", async () => {
+    const api = await core();
+    const written: string[] = [];
+    let isDone = false;
+    const writing = (async () => {
+      for (let number = 0; !isDone; number += 1) {
+        const name = `write-${number}`;
+        const body = { metadata: { name } };
+        await api.createNamespacedConfigMap({ namespace: "default", body }).then(
+          () => written.push(name),
+          () => undefined,
+        );
+        await pause(100);
+      }
+    })();
+    version = kubernetesVersion;
+    sandbox.writeObjects(laptop(version));
+    await sandbox.up();
+    isDone = true;
+    await writing;
+    const { items } = await api.listNamespacedConfigMap({ namespace: "default" });
+    const kept = new Set(items.map(({ metadata }) => metadata?.name));
+    assert.deepEqual(
+      written.filter((name) => !kept.has(name)),
+      [],
+    );
+    assert.ok(written.length > 50, `${written.length} writes`);
+    assert.ok((await nodes()).every((node) => node.version === `v${version}`));
+  });
+
+  it("gets another member in the place of one that was killed, also in etcd", async () => {
+    const before = await nodes();
+    await sandbox.capstan(0, "local", "kill", "cp-1");
+    await sandbox.up();
+    const members = (await nodes()).filter(({ isMember }) => isMember).map(({ name }) => name);
+    assert.equal(members.length, 3);
+    assert.notDeepEqual(
+      members,
+      before.slice(0, 3).map(({ name }) => name),
+    );
+    assert.deepEqual((await voters()).toSorted(), members.toSorted());
+  });
+
+  it("starts the programs of a member again, and a host that has lost all its processes", async () => {
+    const folder = hostFolders()
+      .map((name) => join(folders, name))
+      .find((one) => existsSync(join(one, "etcd")))!;
+    const running = processesNaming(folder, programs);
+    assert.equal(running.length, 1 + memberPrograms.length);
+    for (const pid of running) process.kill(pid, "SIGKILL");
+    // Whoever looks at the cloud next finds a host without power.
+    await sandbox.capstan(0, "up", "--yes", "-f", sandbox.manifests);
+    const again = () => processesNaming(folder, programs);
+    await until("all of them run", () => again().length === running.length, 60_000, 500);
+    assert.ok(again().every((pid) => !running.includes(pid)));
+    await until("etcd is whole", async () => (await voters()).length === 3, 60_000, 500);
+  });
+
+  it("is as it was when a change fails", async () => {
+    const before = await nodes();
+    const faults = [{ call: "create", mode: "breaks" }];
+    sandbox.writeObjects(laptop(version, { size: "large", faults }));
+    await sandbox.up(1);
+    sandbox.writeObjects(laptop(version));
+    assert.deepEqual(await nodes(), before);
+    await sandbox.plan(0);
+  });
+});
