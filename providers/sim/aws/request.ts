@@ -1,5 +1,6 @@
 // Requests of AWS's protocols as calls of the simulator.
 
+import { serviceNameOf } from "./services.js";
 import { signatureOf } from "./signature.js";
 import { type ParamTree, treeOf, treeOfJson } from "./protocol/params.js";
 import type { SimCall } from "./simulated-aws.js";
@@ -26,7 +27,7 @@ export function callOf({ path, headers, body }: HttpRequest, home: string): SimC
     return { service, action, parameters, accessKey, region };
   }
   const form = new URLSearchParams(body);
-  const { Action: action, Version: _, ...flat } = Object.fromEntries([...query, ...form]);
+  const { Action: action, Version: version, ...flat } = Object.fromEntries([...query, ...form]);
   if (action === undefined) return undefined;
   const sent = Object.entries(flat).filter(([name]) => !name.startsWith("X-Amz-"));
   const parameters = treeOf(Object.fromEntries(sent));
@@ -35,7 +36,7 @@ export function callOf({ path, headers, body }: HttpRequest, home: string): SimC
   const known = service ?? unsigned;
   return known === undefined
     ? undefined
-    : { service: known, action, parameters, accessKey, region };
+    : { service: serviceNameOf(known, version), action, parameters, accessKey, region };
 }
 
 function jsonParameters(body: string): ParamTree | undefined {

@@ -1,7 +1,8 @@
-// The services of the simulated AWS, by the names that signatures have for them.
+// The services of the simulated AWS.
 
 import { ec2Actions, ec2Timers } from "./ec2/ec2-actions.js";
 import { resourceTypeOf, tableOfId } from "./ec2/kinds.js";
+import { classicActions } from "./elb/classic-actions.js";
 import { elbActions, elbTimers } from "./elbv2/elb-actions.js";
 import { type Envelope, ec2Envelope, jsonEnvelope, queryEnvelope } from "./protocol/envelopes.js";
 import { denials, type Denial } from "./principals.js";
@@ -15,6 +16,8 @@ import type { TimerKind } from "./model/tables.js";
 export interface SimService {
   /** What its actions are called before the colon, in policies and in the ledger. */
   readonly prefix: string;
+  /** Of an API beside a newer one of the same service: the version that its requests name. */
+  readonly version?: string;
   readonly actions: ReadonlyMap<string, SimAction>;
   readonly envelope: Envelope;
   readonly denial: Denial;
@@ -89,6 +92,19 @@ const elb: SimService = {
   },
 };
 
+const classicElb: SimService = {
+  ...elb,
+  version: "2012-06-01",
+  actions: classicActions,
+  envelope: queryEnvelope("http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/"),
+  resourceOf: (action, parameters, { region, account }) => {
+    if (action.startsWith("Describe")) return "*";
+    const [, name = "*"] =
+      Object.entries(parameters).find(([path]) => path.startsWith("LoadBalancerName")) ?? [];
+    return `arn:aws:elasticloadbalancing:${region}:${account}:loadbalancer/${name}`;
+  },
+};
+
 const ssm: SimService = {
   prefix: "ssm",
   actions: ssmActions,
@@ -125,9 +141,22 @@ const serviceQuotas: SimService = {
   resourceOf: () => "*",
 };
 
+const all = [ec2, elb, classicElb, sts, ssm, secretsManager, serviceQuotas];
+
+/** By their names in signatures; an API beside a newer one has its version behind that. */
 export const services: ReadonlyMap<string, SimService> = new Map(
-  [ec2, elb, sts, ssm, secretsManager, serviceQuotas].map((service) => [service.prefix, service]),
+  all.map((service) => [nameWith(service.prefix, service.version), service]),
 );
+
+function nameWith(signed: string, version: string | undefined): string {
+  return version === undefined ? signed : `${signed} ${version}`;
+}
+
+/** The name of the service that a request is for. What is asked of no older version is asked of the newest. Pure. */
+export function serviceNameOf(signed: string, version: string | undefined): string {
+  const versioned = nameWith(signed, version);
+  return services.has(versioned) ? versioned : signed;
+}
 
 /** What happens by itself. */
 export const timers: Readonly<Record<TimerKind, (scope: Scope, subject: string) => void>> = {

@@ -28,7 +28,7 @@ import { CallThrottle } from "./throttle.js";
 
 /** A call as it came over the wire. */
 export interface SimCall {
-  /** As signatures name it: "ec2", "elasticloadbalancing", "sts". */
+  /** By its name among the services: "ec2", "sts", "elasticloadbalancing 2012-06-01". */
   readonly service: string;
   readonly action: string;
   readonly parameters: ParamTree;

@@ -11,7 +11,8 @@ import { freeAddress, holdsRange } from "./ranges.js";
 import { tagSet, tagsOfNew } from "./tagging.js";
 import { privateName, publicName } from "./zones.js";
 
-type InterfaceWish = Pick<InterfaceRow, "subnetId" | "groupIds" | "description" | "type"> &
+/** What an interface is to be; the rest follows from its subnet. */
+export type InterfaceWish = Pick<InterfaceRow, "subnetId" | "groupIds" | "description" | "type"> &
   Partial<InterfaceRow>;
 
 /** Makes an interface with an address in its subnet: the wished one, or the lowest that is free. */

@@ -18,6 +18,14 @@ import {
   tagsGiven,
   validationError,
 } from "./elb-basics.js";
+import {
+  checkedGroups,
+  checkRoom,
+  checkWayIn,
+  checkZones,
+  linger,
+  mustHaveSubnet,
+} from "./placement.js";
 
 /** A subnet that a load balancer is to be in. */
 interface SubnetWish {
@@ -85,50 +93,19 @@ function subnetWishes(scope: Scope, params: Params): readonly SubnetWish[] {
   );
   const wishes = [...named, ...mapped];
   if (wishes.length === 0) throw validationError("At least one subnet must be specified");
-  const zones = new Set(wishes.map(({ subnet }) => subnet.zone));
-  if (zones.size < wishes.length) {
-    throw new ApiError(
-      "InvalidConfigurationRequest",
-      "A load balancer cannot be attached to multiple subnets in the same Availability Zone",
-    );
-  }
+  checkZones(wishes.map(({ subnet }) => subnet));
   return wishes;
-}
-
-function mustHaveSubnet({ db }: Scope, id: string): SubnetRow {
-  const subnet = db.get("subnets", id);
-  if (subnet !== undefined) return subnet;
-  throw new ApiError("SubnetNotFound", `The subnet ID '${id}' does not exist`);
 }
 
 function vpcOf([first]: readonly SubnetWish[]): string {
   return first?.subnet.vpcId ?? "";
 }
 
-/** Throws for groups that there are not, or that are of another VPC. */
-function checkedGroups({ db }: Scope, ids: readonly string[], vpcId: string): readonly string[] {
-  const wrong = ids.find((id) => db.get("groups", id)?.vpcId !== vpcId);
-  if (wrong === undefined) return ids;
-  throw new ApiError(
-    "InvalidSecurityGroup",
-    `The security group '${wrong}' does not exist in VPC '${vpcId}'`,
-  );
-}
-
 /** Throws where a new one cannot be. */
 function checkPlace(scope: Scope, wishes: readonly SubnetWish[], scheme: string): void {
   const { db, settings } = scope;
-  if (db.all("loadBalancers").length >= settings.quotas.loadBalancers) {
-    throw new ApiError(
-      "TooManyLoadBalancers",
-      "The maximum number of load balancers has been reached",
-    );
-  }
-  const vpcId = vpcOf(wishes);
-  const isOpen = db.all("internetGateways").some((gateway) => gateway.vpcId === vpcId);
-  if (scheme === "internet-facing" && !isOpen) {
-    throw new ApiError("InvalidSubnet", `VPC ${vpcId} has no internet gateway`);
-  }
+  checkRoom(db.all("loadBalancers").length, settings.quotas.loadBalancers);
+  checkWayIn(scope, vpcOf(wishes), scheme);
   for (const { allocationId } of wishes) {
     const address = allocationId === undefined ? undefined : db.get("addresses", allocationId);
     const isFree =
@@ -200,9 +177,10 @@ const deleteLoadBalancer: Handler = (scope, params) => {
   for (const listener of db.all("listeners")) {
     if (listener.loadBalancerArn === row.id) db.remove("listeners", listener.id);
   }
-  for (const { interfaceId } of row.subnets) {
-    later(scope, "interfaceGoes", interfaceId, scope.settings.durations.interfacesLingerMs);
-  }
+  linger(
+    scope,
+    row.subnets.map(({ interfaceId }) => interfaceId),
+  );
   never(scope, "loadBalancerIsActive", row.id);
   db.remove("loadBalancers", row.id);
   return {};
@@ -233,10 +211,11 @@ const setSubnets: Handler = (scope, params) => {
   const wishes = subnetWishes(scope, params);
   const wanted = new Set(wishes.map(({ subnet }) => subnet.id));
   const kept = row.subnets.filter(({ subnetId }) => wanted.has(subnetId));
-  for (const { subnetId, interfaceId } of row.subnets) {
-    if (wanted.has(subnetId)) continue;
-    later(scope, "interfaceGoes", interfaceId, scope.settings.durations.interfacesLingerMs);
-  }
+  const left = row.subnets.filter(({ subnetId }) => !wanted.has(subnetId));
+  linger(
+    scope,
+    left.map(({ interfaceId }) => interfaceId),
+  );
   const number = row.id.slice(row.id.lastIndexOf("/") + 1);
   const added = wishes
     .filter(({ subnet }) => !kept.some(({ subnetId }) => subnetId === subnet.id))

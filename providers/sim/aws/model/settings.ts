@@ -18,6 +18,7 @@ interface Quotas {
   readonly vcpus: number;
   readonly spotVcpus: number;
   readonly loadBalancers: number;
+  readonly classicLoadBalancers: number;
   readonly targetGroups: number;
 }
 
@@ -117,6 +118,7 @@ export const defaultSettings: SimSettings = {
     vcpus: 256,
     spotVcpus: 256,
     loadBalancers: 50,
+    classicLoadBalancers: 20,
     targetGroups: 3000,
   },
   durations: {

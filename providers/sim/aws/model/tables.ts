@@ -254,6 +254,24 @@ export interface LoadBalancerSubnet {
   readonly allocationId?: string;
 }
 
+/** A load balancer of the older API; its id is its name. */
+export interface ClassicLoadBalancerRow extends Tagged {
+  readonly scheme: string;
+  readonly vpcId: string;
+  readonly createdAtMs: number;
+  readonly dnsName: string;
+  readonly listeners: readonly ClassicListener[];
+  readonly subnets: readonly LoadBalancerSubnet[];
+  readonly groupIds: readonly string[];
+}
+
+export interface ClassicListener {
+  readonly protocol: string;
+  readonly port: number;
+  readonly instanceProtocol: string;
+  readonly instancePort: number;
+}
+
 export interface HealthCheck {
   readonly protocol: string;
   readonly port: string;
@@ -368,6 +386,7 @@ export interface RegionTables {
   readonly images: ImageRow;
   readonly keyPairs: KeyPairRow;
   readonly loadBalancers: LoadBalancerRow;
+  readonly classicLoadBalancers: ClassicLoadBalancerRow;
   readonly targetGroups: TargetGroupRow;
   readonly listeners: ListenerRow;
   readonly targets: TargetRow;

@@ -27,6 +27,8 @@ class Refusal extends Error {
 
 export const region = "eu-north-1";
 export const accessKey = "AKIDTEST";
+/** The service that has classic load balancers. */
+export const classicElb = "elasticloadbalancing 2012-06-01";
 
 /** A simulated AWS that is called without HTTP. Its clock stands still but for `advance`. */
 export class SimAccount {
@@ -73,6 +75,11 @@ export class SimAccount {
 
   elb(action: string, parameters: Parameters = {}): Promise<XmlTree> {
     return this.call("elasticloadbalancing", action, parameters);
+  }
+
+  /** A call of the API that has classic load balancers. */
+  classicElb(action: string, parameters: Parameters = {}): Promise<XmlTree> {
+    return this.call(classicElb, action, parameters);
   }
 
   /** The text at a path of an answer of EC2. */

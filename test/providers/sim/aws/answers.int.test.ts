@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { services } from "../../../../providers/sim/aws/services.js";
 import { at, parseXml, type XmlTree } from "../xml-tree.js";
-import { SimAccount } from "./account.js";
+import { classicElb, SimAccount } from "./account.js";
 import { callEveryAction } from "./every-action.js";
 import { ServiceModel } from "./service-model.js";
 
@@ -9,6 +9,7 @@ import { ServiceModel } from "./service-model.js";
 const names: Readonly<Record<string, string>> = {
   ec2: "ec2",
   elasticloadbalancing: "elbv2",
+  [classicElb]: "elb",
   sts: "sts",
   ssm: "ssm",
   secretsmanager: "secretsmanager",
@@ -69,6 +70,7 @@ describe("answers of the simulated AWS, beside AWS's own description of its serv
       "volumes",
       "natGateways",
       "loadBalancers",
+      "classicLoadBalancers",
       "targets",
     ];
     const left = counted.map((table) => [table, account.ids(table).length]);
@@ -79,6 +81,7 @@ describe("answers of the simulated AWS, beside AWS's own description of its serv
       volumes: 0,
       natGateways: 1,
       loadBalancers: 0,
+      classicLoadBalancers: 0,
       targets: 0,
     });
   });

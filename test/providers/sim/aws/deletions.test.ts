@@ -61,6 +61,21 @@ async function loadBalancer(account: SimAccount, { subnetId, groupId }: Network)
   };
 }
 
+/** A classic load balancer, and its end. */
+async function classicBalancer(account: SimAccount, { subnetId, groupId }: Network) {
+  const LoadBalancerName = "web";
+  await account.classicElb("CreateLoadBalancer", {
+    LoadBalancerName,
+    Listeners: [{ Protocol: "TCP", LoadBalancerPort: "80", InstancePort: "30080" }],
+    Subnets: [subnetId],
+    SecurityGroups: [groupId],
+  });
+  return async () => {
+    await account.classicElb("DeleteLoadBalancer", { LoadBalancerName });
+    account.advance(120_000);
+  };
+}
+
 /** A rule of another group that names the group. */
 async function reference(account: SimAccount, { vpcId, groupId }: Network) {
   const other = { VpcId: vpcId, GroupName: "other", GroupDescription: "other" };
@@ -74,9 +89,11 @@ const cases: readonly Case[] = [
   { name: "a group that a rule names", block: reference, ...deleteGroup },
   { name: "a group that an instance uses", block: instance, ...deleteGroup },
   { name: "a group that a load balancer uses", block: loadBalancer, ...deleteGroup },
+  { name: "a group that a classic load balancer uses", block: classicBalancer, ...deleteGroup },
   { name: "a subnet with an instance", block: instance, ...deleteSubnet },
   { name: "a subnet with a NAT gateway", block: nat, ...deleteSubnet },
   { name: "a subnet with a load balancer", block: loadBalancer, ...deleteSubnet },
+  { name: "a subnet with a classic load balancer", block: classicBalancer, ...deleteSubnet },
   {
     name: "a subnet with an interface that nobody uses",
     block: async (account, { subnetId }) => {
@@ -91,6 +108,11 @@ const cases: readonly Case[] = [
     ...deleteSubnet,
   },
   { name: "an internet gateway of a VPC with public addresses", block: nat, ...detach },
+  {
+    name: "an internet gateway of a VPC with a classic load balancer",
+    block: classicBalancer,
+    ...detach,
+  },
   {
     name: "an internet gateway that is attached",
     block: async (account, net) => () => account.ec2(detach.action, detach.of(net)),

@@ -15,6 +15,7 @@ export async function callEveryAction(account: SimAccount): Promise<void> {
   await callNetworks(account, net);
   const instanceId = await callInstances(account, net);
   await callBalancers(account, net, instanceId);
+  await callClassicBalancers(account, net);
   await callSecrets(account);
   await callEnds(account, net, instanceId);
 }
@@ -246,6 +247,27 @@ async function callBalancers(
   await elb("DeleteListener", { ListenerArn });
   await elb("DeleteTargetGroup", { TargetGroupArn });
   await elb("DeleteLoadBalancer", { LoadBalancerArn });
+}
+
+async function callClassicBalancers(
+  account: SimAccount,
+  { subnetId, groupId }: Network,
+): Promise<void> {
+  const elb = (action: string, asked: Parameters = {}) => account.classicElb(action, asked);
+  const named = { LoadBalancerNames: ["web"] };
+  const Tags = [{ Key: "a", Value: "b" }];
+  await elb("CreateLoadBalancer", {
+    LoadBalancerName: "web",
+    Listeners: [{ Protocol: "tcp", LoadBalancerPort: "80", InstancePort: "30080" }],
+    Subnets: [subnetId],
+    SecurityGroups: [groupId],
+    Tags,
+  });
+  await elb("AddTags", { ...named, Tags: [{ Key: "c", Value: "d" }] });
+  await elb("RemoveTags", { ...named, Tags: [{ Key: "a" }] });
+  await elb("DescribeTags", named);
+  await elb("DescribeLoadBalancers");
+  await elb("DeleteLoadBalancer", { LoadBalancerName: "web" });
 }
 
 async function callSecrets(account: SimAccount): Promise<void> {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { ParamTree } from "../../../../providers/sim/aws/protocol/params.js";
 import { assertAsyncLaw } from "../../../support/laws.js";
-import { region, SimAccount } from "./account.js";
+import { classicElb, region, SimAccount } from "./account.js";
 
 type Parameters = Readonly<Record<string, ParamTree>>;
 
@@ -56,6 +56,16 @@ const calls: readonly (readonly [string, string, Parameters])[] = [
     { Name: "b", Type: "network", Subnets: ["@subnets"], SecurityGroups: ["@groups"] },
   ],
   [
+    classicElb,
+    "CreateLoadBalancer",
+    {
+      LoadBalancerName: "c",
+      Listeners: [{ Protocol: "TCP", LoadBalancerPort: "1", InstancePort: "1" }],
+      Subnets: ["@subnets"],
+      SecurityGroups: ["@groups"],
+    },
+  ],
+  [
     "elasticloadbalancing",
     "CreateTargetGroup",
     { Name: "t", Protocol: "TCP", Port: "1", VpcId: "@vpcs" },
@@ -85,6 +95,7 @@ const calls: readonly (readonly [string, string, Parameters])[] = [
   ["ec2", "DetachVolume", { VolumeId: "@volumes" }],
   ["ec2", "DeleteVolume", { VolumeId: "@volumes" }],
   ["elasticloadbalancing", "DeleteLoadBalancer", { LoadBalancerArn: "@loadBalancers" }],
+  [classicElb, "DeleteLoadBalancer", { LoadBalancerName: "@classicLoadBalancers" }],
   ["elasticloadbalancing", "DeleteTargetGroup", { TargetGroupArn: "@targetGroups" }],
   [
     "elasticloadbalancing",
@@ -166,7 +177,7 @@ function danglingIn(account: SimAccount): string[] {
   }
   for (const one of rows("volumes"))
     check("volume", "instances", [(one["attachment"] as Row | undefined)?.["instanceId"]]);
-  for (const one of rows("loadBalancers")) {
+  for (const one of [...rows("loadBalancers"), ...rows("classicLoadBalancers")]) {
     check("load balancer", "groups", one["groupIds"] as readonly unknown[]);
     check(
       "load balancer",

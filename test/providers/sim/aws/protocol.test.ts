@@ -96,6 +96,15 @@ describe("the protocols of the simulated AWS", () => {
     );
   });
 
+  it("a request for an older API of a service names its version", () => {
+    const headers = { authorization: authorization.replace("/ec2/", "/elasticloadbalancing/") };
+    const serviceAt = (version: string) =>
+      callOf({ ...request, headers, body: `Action=DescribeTags${version}` }, home)?.service;
+    assert.equal(serviceAt("&Version=2012-06-01"), "elasticloadbalancing 2012-06-01");
+    assert.equal(serviceAt("&Version=2015-12-01"), "elasticloadbalancing");
+    assert.equal(serviceAt(""), "elasticloadbalancing");
+  });
+
   it("a presigned address is signed, too", () => {
     const credential = encodeURIComponent("AKID/20261123/eu-west-1/sts/aws4_request");
     const path = `/?Action=GetCallerIdentity&Version=2011-06-15&X-Amz-Credential=${credential}&X-Amz-Date=x`;

@@ -1,9 +1,11 @@
 import type { EC2, RunInstancesCommandInput } from "@aws-sdk/client-ec2";
+import type { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import { at, type XmlTree } from "../xml-tree.js";
 
 /** A cloud that answers as AWS does, whoever it is. */
 export interface WireCloud {
   readonly ec2: EC2;
+  readonly classicElb: ElasticLoadBalancing;
   /** A call of the Query protocol; the answer's tree, or the error's code. */
   query(service: string, action: string, form: Readonly<Record<string, string>>): Promise<XmlTree>;
   /** An image of its own that it boots. */
@@ -91,6 +93,21 @@ async function reference(cloud: WireCloud) {
     IpPermissions: [{ IpProtocol: "-1", UserIdGroupPairs }],
   });
   return net;
+}
+
+/** A classic load balancer with a tag, in a network of its own. */
+async function classicBalancer(cloud: WireCloud) {
+  const net = await network(cloud);
+  const LoadBalancerName = `classic-${ranges}`;
+  const asked = {
+    LoadBalancerName,
+    Listeners: [{ Protocol: "TCP", LoadBalancerPort: 80, InstancePort: 30_080 }],
+    Subnets: [net.SubnetId],
+    SecurityGroups: [net.GroupId],
+    Tags: [{ Key: "a", Value: "b" }],
+  };
+  await cloud.classicElb.createLoadBalancer(asked);
+  return { ...net, asked, LoadBalancerName };
 }
 
 const ssh = { IpProtocol: "tcp", FromPort: 22, ToPort: 22, IpRanges: [{ CidrIp: "0.0.0.0/0" }] };
@@ -317,6 +334,73 @@ const same: readonly WireCase[] = [
   },
 ];
 
+const sameOfClassic: readonly WireCase[] = [
+  {
+    name: "a classic load balancer, as it is described",
+    ask: async (cloud) => {
+      const { LoadBalancerName, ...net } = await classicBalancer(cloud);
+      const LoadBalancerNames = [LoadBalancerName];
+      const { LoadBalancerDescriptions = [] } = await cloud.classicElb.describeLoadBalancers({
+        LoadBalancerNames,
+      });
+      const [{ VPCId, Subnets, SecurityGroups, ListenerDescriptions, Scheme } = {}] =
+        LoadBalancerDescriptions;
+      const { TagDescriptions = [] } = await cloud.classicElb.describeTags({ LoadBalancerNames });
+      return {
+        isInPlace: [VPCId, Subnets?.join(), SecurityGroups?.join()].map((one) =>
+          [net.VpcId, net.SubnetId, net.GroupId].includes(one ?? ""),
+        ),
+        listeners: ListenerDescriptions?.map(({ Listener }) => [
+          Listener?.Protocol,
+          Listener?.LoadBalancerPort,
+          Listener?.InstancePort,
+        ]),
+        scheme: Scheme,
+        tags: TagDescriptions.map(({ Tags }) => Tags),
+      };
+    },
+    want: {
+      isInPlace: [true, true, true],
+      listeners: [["TCP", 80, 30_080]],
+      scheme: "internet-facing",
+      tags: [[{ Key: "a", Value: "b" }]],
+    },
+  },
+  ...(["describeLoadBalancers", "describeTags"] as const).map((call) => ({
+    name: `${call} of a classic load balancer that is not there`,
+    ask: ({ classicElb }: WireCloud) =>
+      outcome(classicElb[call]({ LoadBalancerNames: ["classic-none"] })),
+    want: "AccessPointNotFoundException",
+  })),
+  {
+    name: "a classic load balancer, asked for in the newer API",
+    ask: async (cloud) => {
+      const { LoadBalancerName } = await classicBalancer(cloud);
+      return cloud.query("elasticloadbalancing", "DescribeLoadBalancers", {
+        "Names.member.1": LoadBalancerName,
+      });
+    },
+    want: "LoadBalancerNotFound",
+  },
+  {
+    name: "a classic load balancer, deleted twice",
+    ask: async (cloud) => {
+      const { LoadBalancerName } = await classicBalancer(cloud);
+      const remove = () => outcome(cloud.classicElb.deleteLoadBalancer({ LoadBalancerName }));
+      return [await remove(), await remove()];
+    },
+    want: ["done", "done"],
+  },
+  {
+    name: "a classic load balancer of the same name with other settings",
+    ask: async (cloud) => {
+      const { asked } = await classicBalancer(cloud);
+      return outcome(cloud.classicElb.createLoadBalancer({ ...asked, Scheme: "internal" }));
+    },
+    want: "DuplicateAccessPointNameException",
+  },
+];
+
 const others: readonly WireCase[] = [
   {
     name: "the same launch twice under one token",
@@ -474,6 +558,29 @@ const others: readonly WireCase[] = [
     want: "DuplicateLoadBalancerName",
     moto: { want: "done", why: "it does not compare them" },
   },
+  {
+    name: "the same classic load balancer twice",
+    ask: async (cloud) => {
+      const { asked } = await classicBalancer(cloud);
+      return outcome(cloud.classicElb.createLoadBalancer(asked));
+    },
+    want: "done",
+    moto: { want: "DuplicateAccessPointNameException", why: "it does not compare them" },
+  },
+  {
+    name: "a group that a classic load balancer uses, deleted",
+    ask: async (cloud) =>
+      outcome(cloud.ec2.deleteSecurityGroup({ GroupId: (await classicBalancer(cloud)).GroupId })),
+    want: "DependencyViolation",
+    moto: { want: "done", why: "it has no interfaces" },
+  },
+  {
+    name: "a subnet with a classic load balancer, deleted",
+    ask: async (cloud) =>
+      outcome(cloud.ec2.deleteSubnet({ SubnetId: (await classicBalancer(cloud)).SubnetId })),
+    want: "DependencyViolation",
+    moto: { want: "done", why: "it has no interfaces" },
+  },
 ];
 
-export const wireCases: readonly WireCase[] = [...same, ...others];
+export const wireCases: readonly WireCase[] = [...same, ...sameOfClassic, ...others];

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { EC2 } from "@aws-sdk/client-ec2";
+import { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import { SimServer } from "../../../../providers/sim/aws/server.js";
 import { SimulatedAws } from "../../../../providers/sim/aws/simulated-aws.js";
 import { systemClock } from "../../../../src/provider/clock.js";
@@ -31,24 +32,29 @@ describe("the simulated AWS beside moto, with the SDK of AWS", function () {
 
   before(async () => {
     moto = await Moto.start();
+    const motoEndpoint = moto.env["AWS_ENDPOINT_URL"] ?? "";
     const quotas = { vpcs: 100, internetGateways: 100, addresses: 100 };
     const aws = new SimulatedAws({ clock: systemClock, settings: { quotas } });
     server = await SimServer.start(aws, { region });
     const credentials = { accessKeyId: "AKID", secretAccessKey: "x" };
     const ec2 = new EC2({ region, endpoint: server.endpoint, credentials, maxAttempts: 1 });
+    const classicElbAt = (endpoint: string) =>
+      new ElasticLoadBalancing({ region, endpoint, credentials, maxAttempts: 1 });
     const { Images = [] } = await ec2.describeImages({
       Filters: [{ Name: "architecture", Values: ["x86_64"] }],
     });
     clouds = {
       sim: {
         ec2,
+        classicElb: classicElbAt(server.endpoint),
         query: queryTo(server.endpoint),
         image: Images[0]?.ImageId ?? "",
         settle: async () => aws.advance(120_000),
       },
       moto: {
         ec2: moto.ec2,
-        query: queryTo(moto.env["AWS_ENDPOINT_URL"] ?? ""),
+        classicElb: classicElbAt(motoEndpoint),
+        query: queryTo(motoEndpoint),
         image: (await moto.account()).images[0],
         settle: async () => {},
       },
@@ -56,6 +62,7 @@ describe("the simulated AWS beside moto, with the SDK of AWS", function () {
   });
   after(async () => {
     clouds.sim.ec2.destroy();
+    for (const { classicElb } of [clouds.sim, clouds.moto]) classicElb.destroy();
     await server.stop();
     await moto.stop();
   });
