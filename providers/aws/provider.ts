@@ -117,8 +117,8 @@ export function awsProvider(
   paces = new RequestPaces(),
 ): InfrastructureProvider {
   const account = new CloudAccount(clients, env);
-  const { ec2, elb, quotas, secrets } = askersOf(clients, account, paces);
-  const aws = { ec2, elb };
+  const { quotas, secrets, ...aws } = askersOf(clients, account, paces);
+  const { ec2 } = aws;
   const calls = callsOf(aws);
   const bound = new BoundProviders((access) => awsProvider(open(access), env, open, paces));
   return defineProvider({
@@ -179,6 +179,11 @@ function askersOf(clients: AwsClients, account: CloudAccount, paces: RequestPace
   return {
     ec2: asker("ec2", () => clients.ec2(), termsOf("ec2")),
     elb: asker("elasticloadbalancing", () => clients.elb(), termsOf("elasticloadbalancing")),
+    classicElb: asker(
+      "elasticloadbalancing",
+      () => clients.classicElb(),
+      termsOf("elasticloadbalancing"),
+    ),
     quotas: asker("servicequotas", () => clients.quotas(), termsOf("servicequotas")),
     secrets: asker("secretsmanager", () => clients.secrets(), termsOf("secretsmanager")),
   };

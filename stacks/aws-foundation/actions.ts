@@ -1,4 +1,4 @@
-/** A type of resource as IAM names it in ARNs: "vpc", "loadbalancer/net". */
+/** A type of resource as IAM names it in ARNs: "vpc", "loadbalancer/net"; "loadbalancer" is a classic one, whose pattern fits the others too. */
 type ResourceType = string;
 
 /** A call of an API and the right that it needs. */
@@ -20,8 +20,8 @@ export interface ApiCall {
 }
 
 // A call without resources only reads: Secrets Manager lists all secrets or none, and EC2 and Elastic Load Balancing tell no one resource apart there. Source: Service
-// Authorization Reference, "Actions, resources, and condition keys" of Amazon EC2, of Elastic Load Balancing V2 and of AWS
-// Secrets Manager.
+// Authorization Reference, "Actions, resources, and condition keys" of Amazon EC2, of Elastic Load Balancing and its V2 and of
+// AWS Secrets Manager.
 
 /** What bears tags of its own in EC2. */
 const tagged: readonly ResourceType[] = [
@@ -165,7 +165,7 @@ export const providerCalls: readonly ApiCall[] = [
     service: "elasticloadbalancing",
     call: "DeleteLoadBalancer",
     changes: ["loadbalancer/net"],
-    sweeps: ["loadbalancer/app", "loadbalancer/net"],
+    sweeps: ["loadbalancer", "loadbalancer/app", "loadbalancer/net"],
   },
   { service: "elasticloadbalancing", call: "CreateTargetGroup", makes: ["targetgroup"] },
   {
@@ -219,7 +219,7 @@ export const controllerTags: readonly {
     tag: "elbv2.k8s.aws/cluster",
     on: ["loadbalancer/app", "loadbalancer/net", "security-group", "targetgroup"],
   },
-  { tag: "kubernetes.io/service-name", on: ["loadbalancer/net", "targetgroup"] },
+  { tag: "kubernetes.io/service-name", on: ["loadbalancer", "loadbalancer/net", "targetgroup"] },
   { tag: "ebs.csi.aws.com/cluster", on: ["volume"] },
   { tag: "node.k8s.amazonaws.com/instance_id", on: ["network-interface"] },
 ];

@@ -305,6 +305,19 @@ describe("the rights of whoever runs capstan", () => {
     assert.ok(!ask({}));
   });
 
+  it("delete classic load balancers of Services, and none of others", async () => {
+    const documents = controllerPolicies(await registered());
+    const ask = (facts: Readonly<Record<string, string>>) =>
+      isAllowed(documents, {
+        action: "elasticloadbalancing:DeleteLoadBalancer",
+        arn: "arn:aws:elasticloadbalancing:eu-north-1:123456789012:loadbalancer/a1",
+        facts,
+      });
+    assert.ok(ask({ "aws:ResourceTag/kubernetes.io/service-name": "shop/old" }));
+    assert.ok(!ask({ "aws:ResourceTag/Name": "shop" }));
+    assert.ok(!ask({}));
+  });
+
   const secret = "arn:aws:secretsmanager:eu-north-1:123456789012:secret:capstan-0123-AbCdEf";
   const secretRows = [
     { name: "make secrets with marks", action: "CreateSecret", facts: wanted, is: true },

@@ -4,9 +4,10 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { CallContext } from "../../../src/provider/port.js";
 import { ifThere } from "./ask.js";
 import { type AskEc2, filters } from "./ec2-kind.js";
-import { type AskAws, type AskElb, tagsOfAll } from "./elb-kind.js";
+import { type AskAws, classicTagsOfAll, tagsOfAll } from "./elb-kind.js";
 import { describedBalancers } from "./load-balancer.js";
 import { controllerAdvice, type ControllerMade, controllerMade } from "./leftover-owner.js";
+import type { Tag } from "./marks.js";
 
 /** What may stand in the way of a deletion: filters of what uses the resource. */
 interface Users {
@@ -51,11 +52,12 @@ export async function removed(
 }
 
 async function blockersOf(
-  { ec2, elb }: AskAws,
+  aws: AskAws,
   ctx: CallContext,
   id: string,
   { interfaces, groups, insideVpc }: Users,
 ): Promise<Blocker[]> {
+  const { ec2 } = aws;
   const found: Blocker[] = [];
   if (interfaces !== undefined) {
     const Filters = filters({ [interfaces]: [id] });
@@ -64,7 +66,7 @@ async function blockersOf(
       "DescribeNetworkInterfaces",
       (client, options) => client.describeNetworkInterfaces({ Filters }, options),
     );
-    found.push(...(await interfaceBlockers(elb, ctx, NetworkInterfaces)));
+    found.push(...(await interfaceBlockers(aws, ctx, NetworkInterfaces)));
   }
   if (groups !== undefined) {
     const Filters = filters({ [groups]: [id] });
@@ -77,54 +79,90 @@ async function blockersOf(
   return found;
 }
 
+/** A load balancer whose interfaces are in the way. */
+interface BlockingBalancer {
+  readonly kind: "load balancer" | "classic load balancer";
+  readonly name: string;
+  readonly interfaces: readonly NetworkInterface[];
+}
+
 /** Those of one load balancer are one blocker: it is what people know and can delete. */
 async function interfaceBlockers(
-  elb: AskElb,
+  aws: AskAws,
   ctx: CallContext,
   interfaces: readonly NetworkInterface[],
 ): Promise<Blocker[]> {
-  const byBalancer = new Map<string, NetworkInterface[]>();
+  const balancers = new Map<string, BlockingBalancer>();
   const others: Blocker[] = [];
   for (const one of interfaces) {
-    const name = balancerNameIn(one);
-    if (name === undefined) others.push(interfaceBlocker(one));
-    else byBalancer.set(name, [...(byBalancer.get(name) ?? []), one]);
-  }
-  const makers = await balancerMakers(elb, ctx, [...byBalancer.keys()]);
-  const balancers = [...byBalancer].flatMap(([name, own]): Blocker[] => {
-    const made = makers.get(name);
-    if (made === undefined) return own.map(interfaceBlocker);
-    const ids = own.map(({ NetworkInterfaceId = "" }) => NetworkInterfaceId).join(", ");
-    return [{ text: `load balancer ${name}, ${made.text} (${ids})`, made }];
-  });
-  return [...balancers, ...others];
-}
-
-/** "web" of "ELB net/web/50dc6c495c0c9188": so the service describes what it has made. */
-function balancerNameIn({ Description = "" }: NetworkInterface): string | undefined {
-  return /^ELB (?:net|app|gwy)\/([^/]+)\//.exec(Description)?.[1];
-}
-
-/** By the names of load balancers; nothing of those that are gone. What cannot be found out hides no refusal. */
-async function balancerMakers(
-  elb: AskElb,
-  ctx: CallContext,
-  names: readonly string[],
-): Promise<ReadonlyMap<string, ControllerMade>> {
-  const makers = new Map<string, ControllerMade>();
-  for (const name of names) {
-    try {
-      const { items } = await describedBalancers(elb, ctx, { Names: [name] });
-      const arns = items.map(({ LoadBalancerArn = "" }) => LoadBalancerArn);
-      const [tags = []] = (await tagsOfAll(elb, ctx, arns)).values();
-      const made = controllerMade({ tags });
-      if (made !== undefined) makers.set(name, made);
-    } catch (error) {
-      ctx.signal.throwIfAborted();
-      if (!isCapstanError(error)) throw error;
+    const named = balancerNamedBy(one);
+    if (named === undefined) {
+      others.push(interfaceBlocker(one));
+      continue;
     }
+    const key = `${named.kind} ${named.name}`;
+    const { interfaces: known = [] } = balancers.get(key) ?? {};
+    balancers.set(key, { ...named, interfaces: [...known, one] });
   }
-  return makers;
+  const found: Blocker[] = [];
+  for (const one of balancers.values()) found.push(...(await balancerBlockers(aws, ctx, one)));
+  return [...found, ...others];
+}
+
+/**
+ * "web" of "ELB net/web/50dc6c495c0c9188": so the service describes what it has made. "ELB web" is the one of a classic
+ * load balancer.
+ */
+function balancerNamedBy({
+  Description = "",
+}: NetworkInterface): Omit<BlockingBalancer, "interfaces"> | undefined {
+  const [, name, classicName] =
+    /^ELB (?:(?:net|app|gwy)\/([^/]+)\/.*|([A-Za-z0-9-]+))$/.exec(Description) ?? [];
+  if (name !== undefined) return { kind: "load balancer", name };
+  return classicName === undefined
+    ? undefined
+    : { kind: "classic load balancer", name: classicName };
+}
+
+async function balancerBlockers(
+  aws: AskAws,
+  ctx: CallContext,
+  balancer: BlockingBalancer,
+): Promise<Blocker[]> {
+  const { kind, name, interfaces } = balancer;
+  const made = await makerOfBalancer(aws, ctx, balancer);
+  if (made === undefined) return interfaces.map(interfaceBlocker);
+  const ids = interfaces.map(({ NetworkInterfaceId = "" }) => NetworkInterfaceId).join(", ");
+  return [{ text: `${kind} ${name}, ${made.text} (${ids})`, made }];
+}
+
+/** Undefined for one that is gone, too. What cannot be found out hides no refusal. */
+async function makerOfBalancer(
+  aws: AskAws,
+  ctx: CallContext,
+  balancer: BlockingBalancer,
+): Promise<ControllerMade | undefined> {
+  try {
+    return controllerMade({ tags: await tagsOfBalancer(aws, ctx, balancer) });
+  } catch (error) {
+    ctx.signal.throwIfAborted();
+    if (!isCapstanError(error)) throw error;
+    return undefined;
+  }
+}
+
+async function tagsOfBalancer(
+  { elb, classicElb }: AskAws,
+  ctx: CallContext,
+  { kind, name }: BlockingBalancer,
+): Promise<readonly Tag[]> {
+  if (kind === "classic load balancer") {
+    return (await classicTagsOfAll(classicElb, ctx, [name])).get(name) ?? [];
+  }
+  const { items } = await describedBalancers(elb, ctx, { Names: [name] });
+  const arns = items.map(({ LoadBalancerArn = "" }) => LoadBalancerArn);
+  const [tags = []] = (await tagsOfAll(elb, ctx, arns)).values();
+  return tags;
 }
 
 function interfaceBlocker(one: NetworkInterface): Blocker {

@@ -1,4 +1,5 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
+import type { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import type { ServiceQuotas } from "@aws-sdk/client-service-quotas";
@@ -9,6 +10,7 @@ import { type AwsAccess, type CredentialSource, credentialSource } from "./crede
 export interface AwsClients {
   ec2(): Promise<EC2>;
   elb(): Promise<ElasticLoadBalancingV2>;
+  classicElb(): Promise<ElasticLoadBalancing>;
   sts(): Promise<STS>;
   quotas(): Promise<ServiceQuotas>;
   secrets(): Promise<SecretsManager>;
@@ -22,6 +24,7 @@ export interface AwsClients {
 interface Made {
   readonly ec2?: Promise<EC2>;
   readonly elb?: Promise<ElasticLoadBalancingV2>;
+  readonly classicElb?: Promise<ElasticLoadBalancing>;
   readonly sts?: Promise<STS>;
   readonly quotas?: Promise<ServiceQuotas>;
   readonly secrets?: Promise<SecretsManager>;
@@ -49,6 +52,10 @@ export function awsClients(access?: AwsAccess): AwsClients {
       const { ElasticLoadBalancingV2 } = await import("@aws-sdk/client-elastic-load-balancing-v2");
       return new ElasticLoadBalancingV2(settings);
     },
+    classicElb: async () => {
+      const { ElasticLoadBalancing } = await import("@aws-sdk/client-elastic-load-balancing");
+      return new ElasticLoadBalancing(settings);
+    },
     sts: async () => new (await import("@aws-sdk/client-sts")).STS(settings),
     quotas: async () => {
       const { ServiceQuotas } = await import("@aws-sdk/client-service-quotas");
@@ -72,6 +79,7 @@ export function awsClients(access?: AwsAccess): AwsClients {
   return {
     ec2: () => once("ec2"),
     elb: () => once("elb"),
+    classicElb: () => once("classicElb"),
     sts: () => once("sts"),
     quotas: () => once("quotas"),
     secrets: () => once("secrets"),

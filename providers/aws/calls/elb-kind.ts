@@ -1,3 +1,4 @@
+import type { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import {
@@ -12,11 +13,14 @@ import { awsNameOf } from "./errors.js";
 import { markTags, type NewTag, type Tag, tagChanges, whoOf } from "./marks.js";
 
 export type AskElb = Ask<ElasticLoadBalancingV2>;
+/** The older API of the same service, which alone has classic load balancers. */
+export type AskClassicElb = Ask<ElasticLoadBalancing>;
 
-/** Both services: what one of them has made stands in the way of the other's. */
+/** All whose things stand in the way of one another's. */
 export interface AskAws {
   readonly ec2: AskEc2;
   readonly elb: AskElb;
+  readonly classicElb: AskClassicElb;
 }
 
 /** A part of what an account has of a kind. */
@@ -43,7 +47,7 @@ export interface ElbKind<Resource> {
   readonly byName?: (ctx: CallContext, name: string) => Promise<readonly Resource[]>;
 }
 
-/** One call tells the tags of so many. Source: DescribeTags. */
+/** One call tells the tags of so many. Source: DescribeTags of both APIs. */
 const taggedAtOnce = 20;
 
 /** The name of a load balancer or target group: unique in account and region, 32 characters at most. Pure. */
@@ -130,16 +134,42 @@ async function shownAll<Resource>(
   return shown;
 }
 
+/** By what calls name a resource with. */
+type TagsById = ReadonlyMap<string, readonly Tag[]>;
+
 /** The tags of however many resources, by ARN. */
 export async function tagsOfAll(
   ask: AskElb,
   ctx: CallContext,
   arns: readonly string[],
-): Promise<ReadonlyMap<string, readonly Tag[]>> {
+): Promise<TagsById> {
+  return inParts(arns, (some) => tagsOf(ask, ctx, some));
+}
+
+/** The tags of however many classic load balancers, by name. */
+export async function classicTagsOfAll(
+  ask: AskClassicElb,
+  ctx: CallContext,
+  names: readonly string[],
+): Promise<TagsById> {
+  return inParts(names, async (LoadBalancerNames) => {
+    const { TagDescriptions = [] } = await ask(ctx, "DescribeTags", (elb, options) =>
+      elb.describeTags({ LoadBalancerNames }, options),
+    );
+    return new Map(
+      TagDescriptions.map(({ LoadBalancerName = "", Tags = [] }) => [LoadBalancerName, Tags]),
+    );
+  });
+}
+
+async function inParts(
+  ids: readonly string[],
+  tagsOfSome: (some: string[]) => Promise<TagsById>,
+): Promise<TagsById> {
   const all = new Map<string, readonly Tag[]>();
-  for (let from = 0; from < arns.length; from += taggedAtOnce) {
-    const some = await tagsOf(ask, ctx, arns.slice(from, from + taggedAtOnce));
-    for (const [arn, tags] of some) all.set(arn, tags);
+  for (let from = 0; from < ids.length; from += taggedAtOnce) {
+    const some = await tagsOfSome(ids.slice(from, from + taggedAtOnce));
+    for (const [id, tags] of some) all.set(id, tags);
   }
   return all;
 }
@@ -149,7 +179,7 @@ export async function tagsOf(
   ask: AskElb,
   ctx: CallContext,
   ResourceArns: string[],
-): Promise<ReadonlyMap<string, readonly Tag[]>> {
+): Promise<TagsById> {
   const { TagDescriptions = [] } = await ask(ctx, "DescribeTags", (elb, options) =>
     elb.describeTags({ ResourceArns }, options),
   );

@@ -7,11 +7,11 @@ const throttledMs = 2_000;
 
 /**
  * Errors by which nothing has happened, by their names; the first that fits counts. Source: EC2 API reference, "Error codes
- * for the Amazon EC2 API"; Elastic Load Balancing API reference, version 2015-12-01.
+ * for the Amazon EC2 API"; Elastic Load Balancing API references, versions 2015-12-01 and 2012-06-01.
  */
 const refusals: readonly (readonly [RegExp, Meaning])[] = [
   [
-    /^(RequestLimitExceeded|Throttl\w*|TooManyRequests|EC2Throttled|SlowDown)$/,
+    /^(RequestLimitExceeded|(Dependency)?Throttl\w*|TooManyRequests|EC2Throttled|SlowDown)$/,
     { code: "CLOUD_THROTTLED", retryable: true, retryAfterMs: throttledMs },
   ],
   // The token has made something with other parameters, such as user data of a command that was killed.

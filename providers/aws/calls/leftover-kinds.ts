@@ -5,7 +5,13 @@ import type { CallContext } from "../../../src/provider/port.js";
 import { eachPage, ifThere } from "./ask.js";
 import { interfaceText, removed } from "./blockers.js";
 import { type AskEc2, filters, must } from "./ec2-kind.js";
-import { type AskAws, type AskElb, tagsOfAll } from "./elb-kind.js";
+import {
+  type AskAws,
+  type AskClassicElb,
+  type AskElb,
+  classicTagsOfAll,
+  tagsOfAll,
+} from "./elb-kind.js";
 import { awsNameOf } from "./errors.js";
 import { controllerTags, isOfCluster, type OwnerFacts } from "./leftover-owner.js";
 import { describedBalancers } from "./load-balancer.js";
@@ -51,8 +57,15 @@ interface RuleOwner {
 
 /** Everything that controllers are known to make, in the order in which it goes. */
 export function leftoverKinds(aws: AskAws): LeftoverKind[] {
-  const { ec2, elb } = aws;
-  return [balancers(elb), targetGroups(elb), interfaces(ec2), groups(aws), volumes(ec2)];
+  const { ec2, elb, classicElb } = aws;
+  return [
+    balancers(elb),
+    classicBalancers(classicElb),
+    targetGroups(elb),
+    interfaces(ec2),
+    groups(aws),
+    volumes(ec2),
+  ];
 }
 
 function balancers(elb: AskElb): LeftoverKind {
@@ -74,12 +87,44 @@ function balancers(elb: AskElb): LeftoverKind {
         name: LoadBalancerName,
         vpcId: VpcId,
       }));
-      return tagged(elb, ctx, some, vpcId);
+      return tagged(some, vpcId, (arns) => tagsOfAll(elb, ctx, arns));
     },
     remove: (ctx, LoadBalancerArn) =>
       ifThere(
         elb(ctx, "DeleteLoadBalancer", (client, options) =>
           client.deleteLoadBalancer({ LoadBalancerArn }, options),
+        ),
+      ),
+  };
+}
+
+/** A name is their only id; nobody else has it at the same time, in an account and region. */
+function classicBalancers(elb: AskClassicElb): LeftoverKind {
+  return {
+    kind: "classic load balancer",
+    wave: 1,
+    isInVpc: true,
+    keepsVpc: true,
+    async look(ctx, { id, vpcId }) {
+      const found = await pages(async (Marker) => {
+        const wanted = id === undefined ? { Marker, PageSize: 400 } : { LoadBalancerNames: [id] };
+        const { LoadBalancerDescriptions: items = [], NextMarker: next } = await elb(
+          ctx,
+          "DescribeLoadBalancers",
+          (client, options) => client.describeLoadBalancers(wanted, options),
+        );
+        return { items, next };
+      });
+      const some = found.map(({ LoadBalancerName, VPCId }) => ({
+        id: must(LoadBalancerName, "LoadBalancerName"),
+        vpcId: VPCId,
+      }));
+      return tagged(some, vpcId, (names) => classicTagsOfAll(elb, ctx, names));
+    },
+    remove: (ctx, LoadBalancerName) =>
+      ifThere(
+        elb(ctx, "DeleteLoadBalancer", (client, options) =>
+          client.deleteLoadBalancer({ LoadBalancerName }, options),
         ),
       ),
   };
@@ -103,7 +148,7 @@ function targetGroups(elb: AskElb): LeftoverKind {
         name: TargetGroupName,
         vpcId: VpcId,
       }));
-      return tagged(elb, ctx, some, vpcId);
+      return tagged(some, vpcId, (arns) => tagsOfAll(elb, ctx, arns));
     },
     remove: (ctx, TargetGroupArn) =>
       ifThere(
@@ -116,21 +161,16 @@ function targetGroups(elb: AskElb): LeftoverKind {
 
 /** Those of the VPC with their tags, which a call of its own tells. */
 async function tagged(
-  elb: AskElb,
-  ctx: CallContext,
   found: readonly {
     readonly id: string;
-    readonly name: string | undefined;
+    readonly name?: string | undefined;
     readonly vpcId: string | undefined;
   }[],
   vpcId: string | undefined,
+  tagsOfThem: (ids: readonly string[]) => ReturnType<typeof tagsOfAll>,
 ): Promise<LeftoverSight[]> {
   const here = found.filter((one) => vpcId === undefined || one.vpcId === vpcId);
-  const tags = await tagsOfAll(
-    elb,
-    ctx,
-    here.map(({ id }) => id),
-  );
+  const tags = await tagsOfThem(here.map(({ id }) => id));
   return here.map(({ id, name, vpcId: at }) =>
     omitUndefined<LeftoverSight>({ id, name, vpcId: at, tags: tags.get(id) ?? [] }),
   );

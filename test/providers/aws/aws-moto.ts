@@ -1,3 +1,4 @@
+import { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { ServiceQuotas } from "@aws-sdk/client-service-quotas";
@@ -7,6 +8,10 @@ import type { Moto } from "../../provider/ec2/moto.js";
 /** Clients of a moto, for what happens behind a provider's back. */
 export function elbOf(moto: Moto): ElasticLoadBalancingV2 {
   return new ElasticLoadBalancingV2(settingsOf(moto));
+}
+
+export function classicElbOf(moto: Moto): ElasticLoadBalancing {
+  return new ElasticLoadBalancing(settingsOf(moto));
 }
 
 export function secretsOf(moto: Moto): SecretsManager {
@@ -24,16 +29,18 @@ function settingsOf({ env }: Moto) {
 export function clientsOf(moto: Moto, clients: WatchedPair): AwsClients {
   const { sts } = moto.connect();
   const quotas = new ServiceQuotas(settingsOf(moto));
-  const { secrets = secretsOf(moto) } = clients;
+  const { secrets = secretsOf(moto), classicElb = classicElbOf(moto) } = clients;
   return {
     ec2: async () => clients.ec2,
     elb: async () => clients.elb,
+    classicElb: async () => classicElb,
     sts: async () => sts,
     quotas: async () => quotas,
     secrets: async () => secrets,
     close: () => {
       clients.ec2.destroy();
       clients.elb.destroy();
+      classicElb.destroy();
       sts.destroy();
       quotas.destroy();
       secrets.destroy();
@@ -44,6 +51,7 @@ export function clientsOf(moto: Moto, clients: WatchedPair): AwsClients {
 interface WatchedPair {
   readonly ec2: Awaited<ReturnType<AwsClients["ec2"]>>;
   readonly elb: ElasticLoadBalancingV2;
-  /** One of its own without. */
+  /** Each one of its own without. */
+  readonly classicElb?: ElasticLoadBalancing;
   readonly secrets?: SecretsManager;
 }

@@ -1,5 +1,6 @@
 import { expectDefined } from "../../../src/api/error.js";
 import { EC2, type ResourceType } from "@aws-sdk/client-ec2";
+import { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 
 /** Where controllers of a cluster make things. */
@@ -22,6 +23,7 @@ export type Planted = Readonly<Record<keyof typeof plantedKinds, string>>;
 export const plantedKinds = {
   serviceBalancer: "load balancer",
   ccmBalancer: "load balancer",
+  classicBalancer: "classic load balancer",
   serviceTargets: "target group",
   interface: "network interface",
   managedGroup: "security group",
@@ -79,7 +81,11 @@ export async function plantInside(
 export function controllerClients(endpoint: string) {
   const credentials = { accessKeyId: "controllers", secretAccessKey: "controllers" };
   const how = { endpoint, region: "eu-north-1", credentials };
-  return { ec2: new EC2(how), elb: new ElasticLoadBalancingV2(how) };
+  return {
+    ec2: new EC2(how),
+    elb: new ElasticLoadBalancingV2(how),
+    classicElb: new ElasticLoadBalancing(how),
+  };
 }
 
 /**
@@ -87,7 +93,7 @@ export function controllerClients(endpoint: string) {
  * Service each, a PersistentVolumeClaim and a node, with the tags that they put on.
  */
 export async function plantLeftovers(
-  { ec2, elb }: ReturnType<typeof controllerClients>,
+  { ec2, elb, classicElb }: ReturnType<typeof controllerClients>,
   { cluster, vpcId, subnetIds, zone, nodeGroupId, suffix }: ControllerPlace,
 ): Promise<Planted> {
   const owned = { [`kubernetes.io/cluster/${cluster}`]: "owned" };
@@ -130,6 +136,12 @@ export async function plantLeftovers(
     { ...owned, "kubernetes.io/service-name": "shop/old" },
     [elbGroup.GroupId],
   );
+  const classicBalancer = await leaveClassicBalancer(classicElb, {
+    cluster,
+    subnetIds,
+    groupId: elbGroup.GroupId,
+    suffix,
+  });
   const serviceBalancer = first.LoadBalancers?.[0]?.LoadBalancerArn ?? "";
   const targets = await elb.createTargetGroup({
     Name: `k8s-shop-web-${suffix}`,
@@ -162,12 +174,41 @@ export async function plantLeftovers(
   return {
     serviceBalancer,
     ccmBalancer: second.LoadBalancers?.[0]?.LoadBalancerArn ?? "",
+    classicBalancer,
     serviceTargets,
     interface: cniInterface,
     managedGroup: managed.GroupId ?? "",
     elbGroup: elbGroup.GroupId ?? "",
     claim: volume.VolumeId ?? "",
   };
+}
+
+/** Makes what the cloud controller manager leaves of a Service that asks for no kind of load balancer: its name. */
+export async function leaveClassicBalancer(
+  classicElb: Pick<ElasticLoadBalancing, "createLoadBalancer">,
+  {
+    cluster,
+    subnetIds,
+    groupId,
+    suffix,
+  }: Pick<ControllerPlace, "cluster" | "subnetIds" | "suffix"> & {
+    readonly groupId?: string | undefined;
+  },
+): Promise<string> {
+  // So the controller makes names: of the Service's uid.
+  const LoadBalancerName = `a5c1e0${suffix}`;
+  await classicElb.createLoadBalancer({
+    LoadBalancerName,
+    Scheme: "internal",
+    Listeners: [{ Protocol: "TCP", LoadBalancerPort: 80, InstancePort: 30_081 }],
+    Subnets: [...subnetIds],
+    SecurityGroups: groupId === undefined ? [] : [groupId],
+    Tags: tag({
+      [`kubernetes.io/cluster/${cluster}`]: "owned",
+      "kubernetes.io/service-name": "shop/oldest",
+    }),
+  });
+  return LoadBalancerName;
 }
 
 /** Makes what the VPC CNI leaves of a node: the interface's id. */

@@ -5,6 +5,7 @@ import {
   isOfCluster,
   makerOf,
 } from "../../../providers/aws/calls/leftover-owner.js";
+import { expectDefined, isCapstanError } from "../../../src/api/error.js";
 import type { LeftoverScope } from "../../../src/provider/leftovers.js";
 import { failsWith } from "../../support/errors.js";
 import {
@@ -159,6 +160,8 @@ function cloudWith(answers: StubAnswers) {
     describeLoadBalancers: () => ({}),
     describeTargetGroups: () => ({}),
     describeTags: () => ({}),
+    "classic describeLoadBalancers": () => ({}),
+    "classic describeTags": () => ({}),
     describeNetworkInterfaces: () => ({}),
     describeSecurityGroups: () => ({}),
     describeVolumes: () => ({}),
@@ -175,6 +178,22 @@ const tagsByArn = (all: Readonly<Record<string, TagValues>>) => () => ({
     Tags: tags(values),
   })),
 });
+/** Classic load balancers in the VPC, with the tags that each bears. */
+const classic = (all: Readonly<Record<string, TagValues>>, VPCId = "vpc-1"): StubAnswers => ({
+  "classic describeLoadBalancers": () => ({
+    LoadBalancerDescriptions: Object.keys(all).map((LoadBalancerName) => ({
+      LoadBalancerName,
+      VPCId,
+    })),
+  }),
+  "classic describeTags": ({ LoadBalancerNames }) => ({
+    TagDescriptions: (LoadBalancerNames as string[]).map((LoadBalancerName) => ({
+      LoadBalancerName,
+      Tags: tags(all[LoadBalancerName] ?? {}),
+    })),
+  }),
+});
+const ofOldService = { ...ownTag, "kubernetes.io/service-name": "shop/old" };
 const claims = (...ids: string[]) => ({
   describeVolumes: () => ({
     Volumes: ids.map((VolumeId) => ({
@@ -219,6 +238,43 @@ describe("what controllers of a cluster have left on AWS", () => {
         wave: 1,
       },
     ]);
+  });
+
+  it("is among classic load balancers what bears its name in its VPC", async () => {
+    const theirs = { "kubernetes.io/cluster/demo-2": "owned" };
+    const all = {
+      a1: ofOldService,
+      a2: { ...theirs, "kubernetes.io/service-name": "shop/old" },
+      a3: { ...ofOldService, ...theirs },
+      users: ownTag,
+      marked: { ...ofOldService, "capstan:clusterUid": uid },
+    };
+    assert.deepEqual(await cloudWith(classic(all)).find(), [
+      {
+        kind: "classic load balancer",
+        id: "a1",
+        by: "cloud-controller-manager",
+        about: "Service shop/old",
+        blocks: "vpc-1",
+        wave: 1,
+      },
+    ]);
+    assert.deepEqual(await cloudWith(classic(all, "vpc-2")).find(), []);
+  });
+
+  it("is found among many classic load balancers, whose tags are told of twenty at once", async () => {
+    const names = Array.from({ length: 41 }, (_, at) => `a${at}`);
+    const all = Object.fromEntries(names.map((name) => [name, ofOldService]));
+    const { find, asked } = cloudWith(classic(all));
+    assert.deepEqual(
+      (await find()).map(({ id }) => id),
+      names,
+    );
+    const told = asked.filter(({ call }) => call === "classic describeTags");
+    assert.deepEqual(
+      told.map(({ input }) => (input["LoadBalancerNames"] as string[]).length),
+      [20, 20, 1],
+    );
   });
 
   it("is nothing in a network that the cluster has no more", async () => {
@@ -304,6 +360,42 @@ describe("what controllers of a cluster have left on AWS", () => {
       });
     });
 
+    it("looks once more whose a classic load balancer is: anybody may have its name by then", async () => {
+      const borne: Record<string, TagValues> = { a1: ofOldService };
+      const cloud = cloudWith({
+        ...classic(borne),
+        "classic deleteLoadBalancer": () => ({}),
+      });
+      const one = await leftover(cloud);
+      borne["a1"] = { "kubernetes.io/cluster/other": "owned" };
+      await assert.rejects(
+        async () => cloud.provider.removeLeftover?.(ctx, scope, one),
+        failsWith("NOT_OURS", /classic load balancer a1 is left alone/),
+      );
+      assert.ok(!cloud.asked.some(({ call }) => call === "classic deleteLoadBalancer"));
+      borne["a1"] = ofOldService;
+      await cloud.provider.removeLeftover?.(ctx, scope, one);
+      assert.deepEqual(cloud.asked.at(-1), {
+        call: "classic deleteLoadBalancer",
+        input: { LoadBalancerName: "a1" },
+      });
+    });
+
+    it("is done where a classic load balancer is gone already", async () => {
+      let isThere = true;
+      const answers = classic({ a1: ofOldService });
+      const cloud = cloudWith({
+        ...answers,
+        "classic describeLoadBalancers": (input) => {
+          if (!isThere) throw refusal("AccessPointNotFoundException");
+          return answers["classic describeLoadBalancers"]?.(input) ?? {};
+        },
+      });
+      const one = await leftover(cloud);
+      isThere = false;
+      await cloud.provider.removeLeftover?.(ctx, scope, one);
+    });
+
     it("never takes a volume while another cluster of the name lives, nor anything of a cluster that is gone", async () => {
       const cloud = cloudWith({
         ...claims("vol-1"),
@@ -361,7 +453,7 @@ describe("what controllers of a cluster have left on AWS", () => {
         deleteSecurityGroup: () => ({}),
       });
       await cloud.provider.removeLeftover?.(ctx, scope, await leftover(cloud));
-      const changes = cloud.asked.filter(({ call }) => !call.startsWith("describe"));
+      const changes = cloud.asked.filter(({ call }) => !/^(classic )?describe/.test(call));
       assert.deepEqual(changes, [
         {
           call: "revokeSecurityGroupIngress",
@@ -384,36 +476,67 @@ describe("what controllers of a cluster have left on AWS", () => {
 });
 
 describe("a deletion that AWS refuses", () => {
-  it("names the load balancer, who has made it, and what to do", async () => {
-    const { provider } = cloudWith({
-      deleteSubnet: () => {
-        throw refusal("DependencyViolation");
+  const newer = {
+    describeLoadBalancers: () => ({ LoadBalancers: [balancer("web")] }),
+    describeTags: tagsByArn({ web: ofService }),
+  };
+  const rows: readonly {
+    readonly name: string;
+    readonly description: string;
+    readonly answers: StubAnswers;
+    readonly message: string;
+    readonly hint: RegExp;
+  }[] = [
+    {
+      name: "a load balancer, who has made it, and what to do",
+      description: "ELB net/web/0123456789abcdef",
+      answers: newer,
+      message:
+        "load balancer web, made by aws-load-balancer-controller of cluster demo for Service shop/web (eni-1, eni-2)",
+      hint: /^delete Service shop\/web in cluster demo, or destroy cluster demo/,
+    },
+    {
+      name: "a classic load balancer so, and not the other one that has its name",
+      description: "ELB web",
+      answers: { ...newer, ...classic({ web: ofOldService }) },
+      message:
+        "classic load balancer web, made by cloud-controller-manager of cluster demo for Service shop/old (eni-1, eni-2)",
+      hint: /^delete Service shop\/old in cluster demo, or destroy cluster demo/,
+    },
+    {
+      name: "the interfaces of a classic load balancer that is gone",
+      description: "ELB web",
+      answers: {
+        ...newer,
+        "classic describeTags": () => {
+          throw refusal("AccessPointNotFoundException");
+        },
       },
-      describeNetworkInterfaces: () => ({
-        NetworkInterfaces: ["eni-1", "eni-2"].map((NetworkInterfaceId) => ({
-          NetworkInterfaceId,
-          Description: "ELB net/web/0123456789abcdef",
-        })),
-      }),
-      describeLoadBalancers: () => ({ LoadBalancers: [balancer("web")] }),
-      describeTags: tagsByArn({ web: ofService }),
+      message: "eni-1 (ELB web), eni-2 (ELB web)",
+      hint: /^$/,
+    },
+  ];
+  for (const { name, description, answers, message, hint } of rows) {
+    it(`names ${name}`, async () => {
+      const { provider } = cloudWith({
+        deleteSubnet: () => {
+          throw refusal("DependencyViolation");
+        },
+        describeNetworkInterfaces: () => ({
+          NetworkInterfaces: ["eni-1", "eni-2"].map((NetworkInterfaceId) => ({
+            NetworkInterfaceId,
+            Description: description,
+          })),
+        }),
+        ...answers,
+      });
+      const who = someone("AwsSubnet");
+      const current = { id: "subnet-1", who, phase: "ready" as const, spec: {}, status: {} };
+      const handler = expectDefined(provider.handlers.get("AwsSubnet"), "subnets");
+      const error: unknown = await handler.remove(ctx, current).catch((cause: unknown) => cause);
+      assert.ok(isCapstanError(error), String(error));
+      assert.ok(error.message.endsWith(`(in its way: ${message})`), error.message);
+      assert.match(error.hint ?? "", hint);
     });
-    const who = someone("AwsSubnet");
-    const current = { id: "subnet-1", who, phase: "ready" as const, spec: {}, status: {} };
-    const error = await provider.handlers
-      .get("AwsSubnet")
-      ?.remove(ctx, current)
-      .then(
-        () => undefined,
-        (cause: unknown) => cause as { message: string; hint: string },
-      );
-    assert.match(
-      error?.message ?? "",
-      /\(in its way: load balancer web, made by aws-load-balancer-controller of cluster demo for Service shop\/web \(eni-1, eni-2\)\)$/,
-    );
-    assert.match(
-      error?.hint ?? "",
-      /^delete Service shop\/web in cluster demo, or destroy cluster demo/,
-    );
-  });
+  }
 });

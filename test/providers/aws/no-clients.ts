@@ -6,6 +6,7 @@ const refused = () => Promise.reject(new Error("nobody asks AWS here"));
 export const noClients: AwsClients = {
   ec2: refused,
   elb: refused,
+  classicElb: refused,
   sts: refused,
   quotas: refused,
   secrets: refused,

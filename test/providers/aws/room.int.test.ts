@@ -46,6 +46,7 @@ describe("hosts on AWS where there is no room, and hosts that go", function () {
     const clients: AwsClients = {
       ec2: async () => ec2,
       elb: refused,
+      classicElb: refused,
       sts: async () => sts,
       quotas: refused,
       secrets: refused,

@@ -8,7 +8,7 @@ import type {
 } from "../../../src/provider/port.js";
 import { FakeClock } from "../../support/fake-clock.js";
 
-/** What calls of AWS are answered with, by name: "describeVpcs". */
+/** What calls of AWS are answered with, by name: "describeVpcs", "classic describeTags" of the API with classic load balancers. */
 export type StubAnswers = Readonly<Record<string, (input: JsonObject) => object>>;
 
 /** A request as it was made: its name, and what it asked for. */
@@ -29,27 +29,31 @@ export function stubbed(answers: StubAnswers): {
   readonly asked: StubRequest[];
 } {
   const asked: StubRequest[] = [];
-  const client = new Proxy(
-    { config: { region: async () => "eu-north-1" } },
-    {
-      get: (target, call: string) => {
-        if (call === "config") return target.config;
-        if (call === "then") return undefined;
-        return async (input: JsonObject) => {
-          asked.push({ call, input });
-          const answer = answers[call];
-          if (answer === undefined) throw refusal("NobodyAnswers", call);
-          return answer(input);
-        };
+  const clientOf = (prefix = "") =>
+    new Proxy(
+      { config: { region: async () => "eu-north-1" } },
+      {
+        get: (target, name: string) => {
+          if (name === "config") return target.config;
+          if (name === "then") return undefined;
+          const call = `${prefix}${name}`;
+          return async (input: JsonObject) => {
+            asked.push({ call, input });
+            const answer = answers[call];
+            if (answer === undefined) throw refusal("NobodyAnswers", call);
+            return answer(input);
+          };
+        },
       },
-    },
-  );
+    );
+  const client = clientOf();
   const made = async () => client as never;
   const isAsked = answers["getCallerIdentity"] !== undefined;
   const sts = async () => (isAsked ? client : account) as never;
   const clients: AwsClients = {
     ec2: made,
     elb: made,
+    classicElb: async () => clientOf("classic ") as never,
     sts,
     quotas: made,
     secrets: made,

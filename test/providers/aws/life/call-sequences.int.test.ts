@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { steppingClock } from "../../../../src/provider-conformance/index.js";
 import { Moto } from "../../../provider/ec2/moto.js";
-import { clientsOf, elbOf, secretsOf } from "../aws-moto.js";
+import { classicElbOf, clientsOf, elbOf, secretsOf } from "../aws-moto.js";
 import { WatchedClients } from "../watched-clients.js";
 import { differencesBetween, sequencesOf } from "./call-sequences.js";
 import { AwsLife } from "./life.js";
@@ -25,12 +25,21 @@ describe("the calls of a life on AWS", function () {
     const { images } = await moto.account();
     const clock = steppingClock(Date.now());
     const watched = new WatchedClients(moto.connect().ec2, elbOf(moto), clock);
-    const clients = { ec2: watched.ec2, elb: watched.elb, secrets: secretsOf(moto) };
+    const clients = {
+      ec2: watched.ec2,
+      elb: watched.elb,
+      classicElb: classicElbOf(moto),
+      secrets: secretsOf(moto),
+    };
     const onMoto = new AwsLife(
       {
         clients: clientsOf(moto, clients),
         clock,
-        controllers: { ec2: moto.connect().ec2, secrets: secretsOf(moto) },
+        controllers: {
+          ec2: moto.connect().ec2,
+          classicElb: classicElbOf(moto),
+          secrets: secretsOf(moto),
+        },
       },
       { tags, machine: { image: { id: images[0] }, software: "apt" } },
     );

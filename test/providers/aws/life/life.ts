@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { EC2 } from "@aws-sdk/client-ec2";
+import type { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { awsProvider } from "../../../../providers/aws/provider.js";
 import { type AwsClients, awsClients } from "../../../../providers/aws/calls/clients.js";
@@ -31,7 +32,7 @@ import type {
   InfrastructureProvider,
   Observed,
 } from "../../../../src/provider/port.js";
-import { leaveInterface } from "../in-cluster-controllers.js";
+import { leaveClassicBalancer, leaveInterface } from "../in-cluster-controllers.js";
 import { changes, type LifeChange } from "./life-changes.js";
 import { type LifeShape, manifestOf } from "./life-manifest.js";
 
@@ -57,8 +58,9 @@ export interface LifeCloud {
 }
 
 /** What runs in a cluster calls, with rights of its own. */
-interface Controllers {
+export interface Controllers {
   readonly ec2: EC2;
+  readonly classicElb: ElasticLoadBalancing;
   readonly secrets: SecretsManager;
 }
 
@@ -100,7 +102,7 @@ export class AwsLife {
   readonly context: CallContext;
   private readonly made = new Map<NodeKey, Made>();
   private nodes: readonly GraphNode[] = [];
-  private leftover: string | undefined;
+  private leftovers: readonly string[] | undefined;
 
   constructor(
     private readonly cloud: LifeCloud,
@@ -285,21 +287,24 @@ export class AwsLife {
     this.made.set(key, changed);
   }
 
-  /** Of a node of the cluster, whose controller is gone. */
-  private async removeLeftovers({ ec2 }: Controllers): Promise<void> {
+  /** Of a node and a Service of the cluster, whose controllers are gone. */
+  private async removeLeftovers({ ec2, classicElb }: Controllers): Promise<void> {
     const { provider, context, uid: clusterUid } = this;
     const { name } = this.desired.cluster.metadata;
     const places = [...this.made.values()].map(({ kind, id }) => ({ kind, id, isOurs: true }));
     const scope = { cluster: `default/${name}`, clusterUid, places };
     const { id: subnetId } = this.madeOf(nodeKey("AwsSubnet", "public-eu-north-1a"));
-    const isFirst = this.leftover === undefined;
-    this.leftover ??= await leaveInterface(ec2, { subnetId, cluster: name });
+    const isFirst = this.leftovers === undefined;
+    this.leftovers ??= [
+      await leaveClassicBalancer(classicElb, { subnetIds: [subnetId], cluster: name, suffix: "" }),
+      await leaveInterface(ec2, { subnetId, cluster: name }),
+    ];
     const look = async () => (await provider.leftovers?.(context, scope)) ?? [];
     const found = await look();
     if (isFirst)
       assert.deepEqual(
         found.map(({ id }) => id),
-        [this.leftover],
+        this.leftovers,
       );
     for (const one of found) await provider.removeLeftover?.(context, scope, one);
     assert.deepEqual(await look(), []);

@@ -1,4 +1,5 @@
 import { EC2 } from "@aws-sdk/client-ec2";
+import { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { ServiceQuotas } from "@aws-sdk/client-service-quotas";
@@ -9,6 +10,7 @@ import { SimulatedAws } from "../../../../providers/sim/aws/simulated-aws.js";
 import type { SettingsChange } from "../../../../providers/sim/aws/model/settings.js";
 import type { Clock } from "../../../../src/provider/port.js";
 import { FakeClock } from "../../../support/fake-clock.js";
+import type { Controllers } from "./life.js";
 
 export const region = "eu-north-1";
 export const accessKey = "AKIDLIFE";
@@ -27,9 +29,10 @@ export class SimCloud {
   readonly clock: Clock;
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
+  readonly classicElb: ElasticLoadBalancing;
   readonly secrets: SecretsManager;
   readonly clients: AwsClients;
-  readonly controllers: { readonly ec2: EC2; readonly secrets: SecretsManager };
+  readonly controllers: Controllers;
   private readonly sts: STS;
 
   constructor(settings: SettingsChange = {}) {
@@ -38,15 +41,21 @@ export class SimCloud {
     this.clock = clockOf(this.aws);
     const config = this.config(accessKey);
     const others = this.config("AKIDCONTROLLERS");
-    this.controllers = { ec2: new EC2(others), secrets: new SecretsManager(others) };
+    this.controllers = {
+      ec2: new EC2(others),
+      classicElb: new ElasticLoadBalancing(others),
+      secrets: new SecretsManager(others),
+    };
     this.ec2 = new EC2(config);
     this.elb = new ElasticLoadBalancingV2(config);
+    this.classicElb = new ElasticLoadBalancing(config);
     this.secrets = new SecretsManager(config);
     this.sts = new STS(config);
     const quotas = new ServiceQuotas(config);
     this.clients = {
       ec2: async () => this.ec2,
       elb: async () => this.elb,
+      classicElb: async () => this.classicElb,
       sts: async () => this.sts,
       quotas: async () => quotas,
       secrets: async () => this.secrets,

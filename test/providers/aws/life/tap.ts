@@ -1,4 +1,5 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
+import type { ElasticLoadBalancing } from "@aws-sdk/client-elastic-load-balancing";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import type { SecretsManager } from "@aws-sdk/client-secrets-manager";
 import { onCommands, type Stack } from "../commands.js";
@@ -22,14 +23,16 @@ type Tap = (
 interface TappedClients {
   readonly ec2: EC2;
   readonly elb: ElasticLoadBalancingV2;
+  readonly classicElb: ElasticLoadBalancing;
   readonly secrets: SecretsManager;
 }
 
 /** Sits between clients and their cloud. */
-export function tapped({ ec2, elb, secrets }: TappedClients, tap: Tap): void {
+export function tapped({ ec2, elb, classicElb, secrets }: TappedClients, tap: Tap): void {
   tapStack("ec2", ec2.middlewareStack, tap);
   tapStack("secretsmanager", secrets.middlewareStack, tap);
   tapStack("elasticloadbalancing", elb.middlewareStack, tap);
+  tapStack("elasticloadbalancing", classicElb.middlewareStack, tap);
 }
 
 function tapStack(service: string, stack: Stack, tap: Tap): void {
