@@ -49,6 +49,12 @@ describe("what AWS says reaches Capstan in its own codes", () => {
   const refusals = [
     { given: "RequestLimitExceeded", code: "CLOUD_THROTTLED", retryable: true, afterMs: 2_000 },
     { given: "ThrottlingException", code: "CLOUD_THROTTLED", retryable: true, afterMs: 2_000 },
+    {
+      given: "DependencyThrottleException",
+      code: "CLOUD_THROTTLED",
+      retryable: true,
+      afterMs: 2_000,
+    },
     { given: "VpcLimitExceeded", code: "QUOTA", retryable: false },
     { given: "TooManyLoadBalancersException", code: "QUOTA", retryable: false },
     { given: "UnauthorizedOperation", code: "PERMISSION", retryable: false },
