@@ -83,8 +83,9 @@ function writeReproducer(reproducer: Reproducer<unknown>): string {
   return path;
 }
 
-function timesAsMany(numRuns: number): number {
-  return numRuns * Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1);
+/** How many runs a law gets, or how long it may take, where CAPSTAN_RUNS_TIMES asks for more of them. */
+export function timesAsMany(usually: number): number {
+  return usually * Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1);
 }
 
 function givenSeed(): { readonly seed?: number } {

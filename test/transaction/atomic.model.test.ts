@@ -11,7 +11,7 @@ import {
   type Neighbour,
   waysOut,
 } from "../support/histories.js";
-import { assertHistoryLaw } from "../support/laws.js";
+import { assertHistoryLaw, timesAsMany } from "../support/laws.js";
 import { bootFaults, callFaults, type CommandFault } from "../support/faults.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { desiredCluster, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
@@ -111,7 +111,7 @@ describe("success or nothing", () => {
       histories: rotations,
       numRuns: 150,
       check: lawful,
-    })).timeout(300_000);
+    })).timeout(timesAsMany(300_000));
 
   it("laws 16, 17: one host begins the cluster, all others join it and trust it, and nothing kept for them is left", () =>
     assertHistoryLaw({
@@ -120,7 +120,7 @@ describe("success or nothing", () => {
       histories: histories.map(joining),
       numRuns: 200,
       check: lawful,
-    })).timeout(300_000);
+    })).timeout(timesAsMany(300_000));
 
   it("laws 3, 6, 7, 8 hold whatever goes wrong, however often, and whatever is run then", () =>
     assertHistoryLaw({
@@ -129,7 +129,7 @@ describe("success or nothing", () => {
       histories,
       numRuns: 600,
       check: lawful,
-    })).timeout(300_000);
+    })).timeout(timesAsMany(300_000));
 
   it("law 5: what others have beside us is never touched", async () => {
     const neighbours = fc.subarray<Neighbour>(["unmarked", "otherCluster", "otherLife"], {
@@ -146,7 +146,7 @@ describe("success or nothing", () => {
       numRuns: 100,
       check: lawful,
     });
-  }).timeout(120_000);
+  }).timeout(timesAsMany(120_000));
 
   it("law 5: not even one that carries a token of ours; then nothing is achieved, and that is said", async () => {
     const impostor = histories.map((history): History => ({
@@ -167,7 +167,7 @@ describe("success or nothing", () => {
         );
       },
     });
-  }).timeout(120_000);
+  }).timeout(timesAsMany(120_000));
 });
 
 describe("one fault at every place there is", () => {
@@ -200,7 +200,7 @@ describe("one fault at every place there is", () => {
         });
         assert.deepEqual(breaches, [], `${JSON.stringify(fault)}, then ${index % 4}`);
       }
-    }).timeout(120_000);
+    }).timeout(timesAsMany(120_000));
   }
 });
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
 import type { WantedCluster } from "../support/wanted-cluster.js";
-import { assertHistoryLaw } from "../support/laws.js";
+import { assertHistoryLaw, timesAsMany } from "../support/laws.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import {
   breachesOfSwitched,
@@ -49,7 +49,7 @@ describe("unseen is not gone", () => {
       numRuns: 400,
       check: async (history, trace) =>
         assert.deepEqual(await breachesOfSwitched(history, { trace }), []),
-    })).timeout(300_000);
+    })).timeout(timesAsMany(300_000));
 
   it("a switch at every question of an up and of a rollback", async () => {
     const bigger: WantedCluster = { ...one, deployments: { web: { replicas: 2, template: {} } } };
@@ -69,7 +69,7 @@ describe("unseen is not gone", () => {
         assert.deepEqual(await breachesOfSwitched(history), [], `${verb} ${switchAt}`);
       }
     }
-  }).timeout(120_000);
+  }).timeout(timesAsMany(120_000));
 
   for (const { name, spoil, switchAt } of [
     { name: "nobody compares", spoil: believing, switchAt: undefined },

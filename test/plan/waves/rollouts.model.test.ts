@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { breachesOf } from "../../support/histories.js";
-import { assertHistoryLaw } from "../../support/laws.js";
+import { assertHistoryLaw, timesAsMany } from "../../support/laws.js";
 import { rolloutHistories } from "../../support/rollout-histories.js";
 
 describe("rollouts, held to their bounds at every call of the cloud", () => {
@@ -11,5 +11,5 @@ describe("rollouts, held to their bounds at every call of the cloud", () => {
       histories: rolloutHistories,
       numRuns: 200,
       check: async (history, trace) => assert.deepEqual(await breachesOf(history, { trace }), []),
-    })).timeout(300_000);
+    })).timeout(timesAsMany(300_000));
 });
