@@ -1,18 +1,15 @@
-import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { CapstanError, messageOf } from "../api/error.js";
 import type { LeavingText } from "../api/leaving-text.js";
+import { replaceFile } from "../engine/backend/durable-files.js";
 
 /**
  * Writes a file that only its owner reads, whole or not at all, in the place of one that is there. Throws
  * BAD_USAGE where that cannot be; `what` names it: "the plan".
  */
 export function writeClosedFile(path: string, text: LeavingText, what: string): void {
-  const fresh = `${path}.${process.pid}.tmp`;
   try {
-    writeFileSync(fresh, text, { mode: 0o600, flush: true });
-    renameSync(fresh, path);
+    replaceFile(path, text);
   } catch (error) {
-    rmSync(fresh, { force: true });
     throw new CapstanError({
       code: "BAD_USAGE",
       source: "user",

@@ -1,5 +1,5 @@
 import { asVerbatim } from "../../api/leaving-text.js";
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { stringify } from "yaml";
 import { CapstanError, messageOf } from "../../api/error.js";
@@ -11,6 +11,7 @@ import { numbersIn } from "../../api/key-stage.js";
 import { trustedKeys } from "../../bootstrap/certificates/key-ring.js";
 import { stageOf } from "../../records/recorded-keys.js";
 import { clusterIn } from "../../records/target.js";
+import { makeFile, makeFolder } from "../../engine/backend/durable-files.js";
 import { accessTo, type ClusterAccess } from "./cluster-access.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
@@ -131,8 +132,8 @@ function writeKeys(folder: string, files: readonly HostFile[]): string[] {
   try {
     return files.map(({ path, mode, content }) => {
       const file = join(folder, relative(keyFolder, path));
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      writeFileSync(file, content, { mode: Number.parseInt(mode, 8), flag: "wx", flush: true });
+      makeFolder(dirname(file));
+      makeFile(file, content, Number.parseInt(mode, 8));
       return file;
     });
   } catch (error) {

@@ -1,7 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CapstanError } from "../../api/error.js";
+import { makeFile, makeFolder } from "../../engine/backend/durable-files.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { packageFolder } from "../package.js";
@@ -30,8 +31,8 @@ export function initProviderCommand(
     .sort();
   for (const file of files) {
     const path = join(folder, file);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, renamed(readFileSync(join(starter, file), "utf8"), names), { flag: "wx" });
+    makeFolder(dirname(path), 0o777);
+    makeFile(path, renamed(readFileSync(join(starter, file), "utf8"), names));
   }
   const paths = files.map((file) => join(folder, file));
   const { name } = names;

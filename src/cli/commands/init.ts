@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import type { ProviderSpecs } from "../../api/provider-specs.js";
 import { fieldsToFillIn, scaffoldCluster } from "../../api/scaffold.js";
 import { nearest } from "../../api/validate.js";
+import { makeFile, makeFolder } from "../../engine/backend/durable-files.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
 import { exitCodes } from "../exit.js";
 
@@ -21,10 +22,10 @@ export function initCommand(folder: string, options: InitOptions, context: Comma
   const provider = findProvider(options.provider, context.providers.all);
   const files = scaffoldCluster({ name, provider, workers, controlPlanes });
   refuseOccupied(folder);
-  mkdirSync(folder, { recursive: true });
+  makeFolder(folder, 0o777);
   const paths = files.map((file) => join(folder, file.name));
-  // wx: whoever wrote there in the meantime keeps what they wrote.
-  for (const file of files) writeFileSync(join(folder, file.name), file.text, { flag: "wx" });
+  // Whoever wrote there in the meantime keeps what they wrote.
+  for (const file of files) makeFile(join(folder, file.name), file.text);
   if (context.json) {
     context.emit({
       type: "init",

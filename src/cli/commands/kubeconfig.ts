@@ -1,6 +1,6 @@
 import { asVerbatim } from "../../api/leaving-text.js";
 import { trustedPem } from "../../bootstrap/certificates/key-ring.js";
-import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parse, stringify } from "yaml";
@@ -16,6 +16,7 @@ import {
   kubeconfigOf,
   mergedKubeconfig,
 } from "../../bootstrap/kubeconfig/kubeconfig.js";
+import { makeFolder } from "../../engine/backend/durable-files.js";
 import { writeClosedFile } from "../closed-file.js";
 import { accessTo, type ClusterAccess, serverOf } from "./cluster-access.js";
 import type { CommandContext, GlobalOptions } from "../context.js";
@@ -119,7 +120,7 @@ function deliver(
     return exitCodes.done;
   }
   const whole = merge ? mergedInto(file, config) : config;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(dirname(file));
   writeClosedFile(file, asVerbatim(stringify(whole, { lineWidth: 0 })), "the kubeconfig");
   const current = String(config["current-context"]);
   if (json) emit({ type: "kubeconfig", cluster, file, context: current });

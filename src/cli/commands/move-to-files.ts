@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { objectsOf } from "../../api/types.js";
+import { makeFolder, replaceFile } from "../../engine/backend/durable-files.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
@@ -189,8 +190,6 @@ function refuseOverwriting(file: string, text: string, force = false): void {
 /** Complete or not at all. */
 function write(file: string, text: string, { out = "", force }: Move["options"]): void {
   refuseOverwriting(file, text, force);
-  mkdirSync(out, { recursive: true });
-  const fresh = `${file}.${process.pid}.tmp`;
-  writeFileSync(fresh, text, { flush: true });
-  renameSync(fresh, file);
+  makeFolder(out, 0o777);
+  replaceFile(file, text, { mode: 0o666 });
 }

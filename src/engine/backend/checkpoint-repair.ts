@@ -1,17 +1,9 @@
-import {
-  copyFileSync,
-  existsSync,
-  linkSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { isJsonObject, type JsonObject } from "../../api/json.js";
-import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
+import { toldAsStorage } from "../../api/storage-failure.js";
 import { parseCheckpoint } from "./checkpoint.js";
+import { moveFile, nameTwice } from "./durable-files.js";
 import { fileBackendRoot, projectName } from "./project.js";
 import type { Workspace } from "./workspace.js";
 
@@ -135,9 +127,9 @@ export function restore(workspace: Place, stack: string, { file: good }: GoodCop
   const aside = freeName(`${file}.damaged`);
   const fresh = `${file}.${process.pid}.tmp`;
   try {
-    sameFile(file, aside);
-    sameFile(good, fresh);
-    renameSync(fresh, file);
+    nameTwice(file, aside);
+    nameTwice(good, fresh);
+    moveFile(fresh, file);
     return aside;
   } catch (error) {
     rmSync(fresh, { force: true });
@@ -157,8 +149,8 @@ export function keepState(workspace: Place, stack: string): void {
   const fresh = `${keptFile(file)}.${process.pid}.tmp`;
   try {
     rmSync(fresh, { force: true });
-    sameFile(file, fresh);
-    renameSync(fresh, keptFile(file));
+    nameTwice(file, fresh);
+    moveFile(fresh, keptFile(file));
     // Where both were one file already, a rename leaves both names.
     rmSync(fresh, { force: true });
   } catch (error) {
@@ -169,17 +161,6 @@ export function keepState(workspace: Place, stack: string): void {
 /** Pulumi takes only names that end like a format for states. */
 function keptFile(file: string): string {
   return `${file}.kept`;
-}
-
-/** A second name; a copy where the file system has no such thing, or protects files of others from it. */
-function sameFile(from: string, to: string): void {
-  try {
-    linkSync(from, to);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (storageFailureOf(error) === "full" || code === "EEXIST") throw error;
-    copyFileSync(from, to);
-  }
 }
 
 function freeName(path: string): string {

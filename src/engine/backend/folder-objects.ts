@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from "node:fs/promises";
+import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { toldAsStorage } from "../../api/storage-failure.js";
+import { makeFolder, replaceFile } from "./durable-files.js";
 import { fileKey, unescapedKey } from "./object-keys.js";
 
 /**
@@ -38,8 +39,8 @@ export class FolderObjects {
     const path = this.pathOf(key);
     try {
       await stat(this.root);
-      await makeFolder(dirname(path));
-      await replaceFile(path, text);
+      makeFolder(dirname(path));
+      replaceFile(path, text, { unfinished: `${randomUUID()}${besideEnding}` });
     } catch (error) {
       throw toldAsStorage(error, path);
     }
@@ -68,42 +69,5 @@ async function ifThere<T>(use: () => Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (nowhere.has((error as NodeJS.ErrnoException).code)) return undefined;
     throw toldAsStorage(error);
-  }
-}
-
-/** A new folder is there after a power failure only once the one above it is written. */
-async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: 0o700 });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) {
-    await syncFolder(dirname(made));
-  }
-}
-
-async function replaceFile(path: string, text: string): Promise<void> {
-  const fresh = `${path}.${randomUUID()}${besideEnding}`;
-  try {
-    const file = await open(fresh, "wx", 0o600);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(fresh, path);
-  } catch (error) {
-    // What there was room for takes room that others need.
-    await rm(fresh, { force: true });
-    throw error;
-  }
-  await syncFolder(dirname(path));
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const handle = await open(folder, "r");
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
   }
 }

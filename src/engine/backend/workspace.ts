@@ -1,16 +1,5 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import {
-  chmodSync,
-  existsSync,
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
@@ -18,6 +7,7 @@ import { digestOf } from "../../api/digest.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
+import { addFile, makeFolder, replaceFile } from "./durable-files.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
 import { fileBackendRoot, projectName } from "./project.js";
@@ -114,10 +104,10 @@ export class Workspace {
 
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
   prepare(): void {
-    mkdirSync(this.stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(this.stateDir);
     if (!this.isOurs) return;
-    mkdirSync(this.workDir, { recursive: true, mode: 0o700 });
-    if (this.ownBackend) mkdirSync(join(this.stateDir, "pulumi"), { recursive: true, mode: 0o700 });
+    makeFolder(this.workDir);
+    if (this.ownBackend) makeFolder(join(this.stateDir, "pulumi"));
     writeIfMissing(join(this.workDir, "Pulumi.yaml"), `name: ${projectName}\nruntime: nodejs\n`);
     if (!this.hasOwnPassphrase()) this.preparePassphrase();
     if (this.ownBackend) this.preventLogs();
@@ -132,7 +122,7 @@ export class Workspace {
     const home = join(this.stateDir, "pulumi-home");
     const logs = join(home, "logs");
     if (existsSync(logs)) return;
-    mkdirSync(home, { recursive: true, mode: 0o700 });
+    makeFolder(home);
     writeIfMissing(
       logs,
       "Pulumi is to keep no debug logs; with a folder in the place of this file it does.\n",
@@ -170,7 +160,7 @@ export class Workspace {
   /** In a project of the user's nothing is noted: the program or its settings name the manifests. */
   writeSources(sources: Readonly<Record<string, readonly string[]>>): void {
     if (!this.isOurs) return;
-    writeAtomically(join(this.workDir, sourcesFile), `${JSON.stringify(sources, null, 2)}\n`);
+    writeWhole(join(this.workDir, sourcesFile), `${JSON.stringify(sources, null, 2)}\n`);
   }
 
   stackSettings(stack: string): Record<string, unknown> {
@@ -179,7 +169,7 @@ export class Workspace {
   }
 
   writeStackSettings(file: string, settings: Record<string, unknown>): void {
-    writeAtomically(file, stringify(settings));
+    writeWhole(file, stringify(settings));
   }
 
   /** The file of a stack's state, for file backends; undefined for others. */
@@ -234,8 +224,8 @@ export class Workspace {
   keepKey(stack: string, text: string): void {
     const file = this.keyFile(stack);
     if (file === undefined) return;
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    writeAtomically(file, text);
+    makeFolder(dirname(file));
+    writeWhole(file, text);
   }
 
   private keyFile(stack: string): string | undefined {
@@ -251,7 +241,7 @@ export class Workspace {
     if (!this.ownBackend || file === undefined || existsSync(file)) return false;
     const root = join(this.stateDir, "pulumi", ".pulumi");
     const layout = join(root, "meta.yaml");
-    mkdirSync(dirname(file), { recursive: true });
+    makeFolder(dirname(file), 0o777);
     writeIfMissing(layout, layoutByProject);
     if (readFileSync(layout, "utf8") !== layoutByProject) return false;
     return writeIfMissing(file, text);
@@ -352,33 +342,18 @@ function stackOfFile(name: string): string[] {
   return ending === undefined ? [] : [name.slice(0, -ending.length)];
 }
 
-/** Whoever comes second finds the first one's file, complete: a link never replaces a name. */
 function writeIfMissing(file: string, text: string): boolean {
-  if (existsSync(file)) return false;
-  const fresh = freshFile(file, text);
-  try {
-    linkSync(fresh, file);
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    return false;
-  } finally {
-    rmSync(fresh);
-  }
+  return !existsSync(file) && toldOf(file, () => addFile(file, text));
 }
 
-function writeAtomically(file: string, text: string): void {
-  renameSync(freshFile(file, text), file);
+function writeWhole(file: string, text: string): void {
+  toldOf(file, () => replaceFile(file, text));
 }
 
-function freshFile(file: string, text: string): string {
-  const fresh = `${file}.${process.pid}.tmp`;
+function toldOf<T>(file: string, write: () => T): T {
   try {
-    writeFileSync(fresh, text, { mode: 0o600, flush: true });
-    return fresh;
+    return write();
   } catch (error) {
-    // What there was room for takes room that others need.
-    rmSync(fresh, { force: true });
     throw toldAsStorage(error, file);
   }
 }

@@ -1,16 +1,9 @@
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
+import { makeFolder, moveFile } from "../backend/durable-files.js";
 
 // The file in which commands and engines of one state folder are told.
 
@@ -27,7 +20,7 @@ export function openLocks(stateDir: string): DatabaseSync {
   const path = lockFile(stateDir);
   let database: DatabaseSync | undefined;
   try {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir);
     keepPrivate(path);
     database = new DatabaseSync(path, { timeout: 5_000 });
     // An engine that works must not be lost by a power failure that its machine alone survives.
@@ -90,7 +83,7 @@ export function putLocksAside(stateDir: string, nowMs: number): string {
   const path = lockFile(stateDir);
   const aside = `${path}.damaged-${nowMs}`;
   for (const ending of ["", "-wal", "-shm"]) {
-    if (existsSync(`${path}${ending}`)) renameSync(`${path}${ending}`, `${aside}${ending}`);
+    if (existsSync(`${path}${ending}`)) moveFile(`${path}${ending}`, `${aside}${ending}`);
   }
   return aside;
 }

@@ -57,6 +57,7 @@ import {
   sameRecords,
   untilUnlocked,
 } from "../locks/lock-wait.js";
+import { settledFirst, settleState } from "./settled-state.js";
 import { StackKeys } from "../backend/stack-keys.js";
 import { parseExport, refuseNonOwner, type StackState, stateOf } from "../backend/state.js";
 import type { Workspace } from "../backend/workspace.js";
@@ -271,6 +272,7 @@ export class Engine {
     if (await this.stacks.add(stack)) return;
     const name = this.options.workspace.stackName(stack);
     await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
+    await settleState(this.options.workspace, stack);
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */
@@ -406,16 +408,20 @@ export class Engine {
   private async attached(run: AttachedRun, stack: string, session: HandlerSession) {
     const { serveAttached } = await import("../../dynamic/attached-server.js");
     await this.beginWork();
-    const server = await serveAttached(session.lookup, () => session.cancelled());
+    const { inTurn = atOnce, workspace } = this.options;
+    const lookup = settledFirst(session.lookup, () => settleState(workspace, stack));
+    const server = await serveAttached(lookup, () => session.cancelled());
     try {
-      const { inTurn = atOnce, workspace } = this.options;
       const disk = this.roomOf(stack);
       const result = await this.whenUnlocked(run, stack, session, () =>
         inTurn(async () => {
           await disk.demand(run.room ?? wayBack);
           keepState(workspace, stack);
           const env = { ...run.env, PULUMI_DEBUG_PROVIDERS: server.debugProviders };
-          return disk.during(() => this.run([...run.args, ...this.named(stack)], { stack, env }));
+          const args = [...run.args, ...this.named(stack)];
+          const ended = await disk.during(() => this.run(args, { stack, env }));
+          await settleState(workspace, stack);
+          return ended;
         }),
       );
       if (result.code === null) await this.afterDeath(stack, session);

@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
+import { makeFolder } from "../backend/durable-files.js";
 import type { NotedCluster } from "../../sweep/clusters.js";
 
 /** Version of the file's layout; a file with a higher one is refused. */
@@ -27,7 +28,7 @@ export class ClusterRegistry {
 
   /** Throws BAD_STATE for a file that is none of ours, SCHEMA_NEWER for a newer release's. */
   static open(stateDir: string): ClusterRegistry {
-    mkdirSync(stateDir, { recursive: true, mode: 0o700 });
+    makeFolder(stateDir);
     const path = fileIn(stateDir);
     let database: DatabaseSync | undefined;
     try {
