@@ -2,10 +2,12 @@ import assert from "node:assert/strict";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import type { Command } from "../scenario/command.js";
 import { isAlive, killAll, signalAll } from "../scenario/process-tree.js";
+import { PowerSupply } from "../scenario/power-supply.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { aimFault, type Boundary, boundaryText, isMutating, startUpTo } from "./boundary.js";
 import { type Operation, startUp } from "./operation.js";
+import { chance } from "./random.js";
 import { exitCodeOf } from "./scene.js";
 
 /**
@@ -15,7 +17,8 @@ import { exitCodeOf } from "./scene.js";
  * still and goes on after the recovery. engine: to the engine alone, so that the command has to see
  * to it. rival: another command comes while the first one
  * lives, then everything is killed. late: the command alone is killed, and the call that it was in is
- * carried out after the recovery. The others leave all alive and spoil the call.
+ * carried out after the recovery. unsynced, names, some: everything is killed, and its disk loses what was not synced (as
+ * PowerSupply says: all of it, all data, or what is drawn). The others leave all alive and spoil the call.
  */
 export type ChaosFault =
   | "tree"
@@ -25,11 +28,19 @@ export type ChaosFault =
   | "engine"
   | "rival"
   | "late"
+  | PowerLoss
   | "fail"
   | "throttle"
   | "quota"
   | "lose"
   | "lag";
+
+export const powerLosses = ["unsynced", "names", "some"] as const;
+type PowerLoss = (typeof powerLosses)[number];
+
+function isPowerLoss(fault: ChaosFault): fault is PowerLoss {
+  return powerLosses.some((one) => one === fault);
+}
 
 const spoiling = ["engine", "fail", "throttle", "quota", "lose", "lag"] as const;
 
@@ -40,7 +51,7 @@ export function isSpoiling(fault: ChaosFault): boolean {
 
 /** Whether nothing lives on after a fault. */
 export function isCopyable(fault: ChaosFault): boolean {
-  return fault === "tree" || fault === "rival" || isSpoiling(fault);
+  return fault === "tree" || fault === "rival" || isPowerLoss(fault) || isSpoiling(fault);
 }
 
 /** Whether a fault has a meaning at a boundary. */
@@ -49,6 +60,9 @@ export function isMeant(fault: ChaosFault, { kind, side, what }: Boundary): bool
     case "tree":
     case "cli":
     case "frozen":
+    case "unsynced":
+    case "names":
+    case "some":
       return true;
     case "engine":
       return kind === "call" && isMutating({ what });
@@ -93,6 +107,7 @@ export async function killAt(
   fault: ChaosFault,
 ): Promise<Command> {
   await prepare(sandbox, operation);
+  if (isPowerLoss(fault)) return losePower(sandbox, operation, boundary, fault);
   const begin = sandbox.ledgerEnd();
   const start = () => operation.start(sandbox);
   const command = await startUpTo(sandbox, boundary, start, fault === "late" ? "late" : "hang");
@@ -115,6 +130,21 @@ export async function killAt(
       await command.killTree();
   }
   if (fault !== "late") clearFaults(sandbox.cloudFile);
+  return command;
+}
+
+async function losePower(
+  sandbox: Sandbox,
+  operation: Operation,
+  boundary: Boundary,
+  fault: PowerLoss,
+): Promise<Command> {
+  const power = new PowerSupply(sandbox, (path) => chance(0, boundaryText(boundary), path));
+  sandbox.runner = power.runner;
+  const command = await startUpTo(sandbox, boundary, () => operation.start(sandbox));
+  sandbox.runner = undefined;
+  await power.fail(command, fault === "unsynced" ? "synced" : fault);
+  clearFaults(sandbox.cloudFile);
   return command;
 }
 

@@ -5,7 +5,7 @@ import {
   awsRolloutScenario,
   awsScenario,
 } from "./aws/aws-stage.js";
-import type { ChaosFault } from "./chaos-fault.js";
+import { type ChaosFault, powerLosses } from "./chaos-fault.js";
 import { type OperationName, operationNames, rolloutNames } from "./operation.js";
 import { recoveries, type NextCommand } from "./recovery.js";
 
@@ -24,8 +24,9 @@ export const usage = `npm run chaos -- [options]
   --matrix            every verb after every killed verb, over three scenarios, with other people's
                       clusters in the same cloud; --points sample=N draws N of all (docs/chaos.md)
   --at TEXT           only boundaries whose text holds this
-  --kills LIST        of tree, cli, provider, frozen, engine, rival, late, fail (default tree); fail
-                      spoils the call instead: fail, throttle, quota, lose, lag
+  --kills LIST        of tree, cli, provider, frozen, engine, rival, late, power, fail (default
+                      tree); power loses what was not synced, too: all of it, data alone, or what is
+                      drawn; fail spoils the call instead: fail, throttle, quota, lose, lag
   --recoveries LIST   of ${recoveries.join(", ")}, all at each point (default: all after a call
                       that changes something, one in turn elsewhere)
   --double N          N points more at which the recovery is killed as well (default 0)
@@ -73,6 +74,7 @@ const kills: Readonly<Record<string, readonly ChaosFault[]>> = {
   engine: ["engine"],
   rival: ["rival"],
   late: ["late"],
+  power: powerLosses,
   fail: ["fail", "throttle", "quota", "lose", "lag"],
 };
 

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Command } from "./command.js";
+import { changesIn, notingFileChanges } from "./file-changes.js";
+import { killAll } from "./process-tree.js";
+import type { Sandbox } from "./sandbox.js";
+import { until } from "./until.js";
+import { type Contents, type DiskNode, VolatileDisk } from "./volatile-disk.js";
+
+/**
+ * What a disk still has of what was not synced when the power failed. synced: nothing. names: of each name that was given or
+ * taken, but no data, as where a journal holds names alone. some: of each file and each folder, as it is drawn.
+ */
+export type Lasting = "synced" | "names" | "some";
+
+/** The state folder of a sandbox. The cloud, which is in a file of it, is somebody else's and loses no power. */
+const losesPower = /^state($|\/(?!local-cloud\.db))/;
+
+/** SQLite maps it into memory and makes it anew after a restart: nobody hears of what is written there. */
+const unheard = /-shm$/;
+
+/** The power of the machine that commands of a sandbox run on. */
+export class PowerSupply {
+  private readonly folder: string;
+  private readonly log: string;
+  private readonly disk: VolatileDisk;
+
+  /** From now on commands have to be run by its `runner`. */
+  constructor(
+    { folder }: Sandbox,
+    /** Answers a number from 0 to below 1, the same for the same text. */
+    private readonly draw: (text: string) => number,
+  ) {
+    this.folder = folder;
+    this.log = join(folder, "file-changes.log");
+    this.disk = VolatileDisk.holding(folder, (path) => losesPower.test(path));
+  }
+
+  get runner(): string[] {
+    return notingFileChanges(this.log);
+  }
+
+  /** Ends a command in this instant, and leaves of the folder what a disk has after a power failure. */
+  async fail(command: Command, lasting: Lasting): Promise<void> {
+    // What notes the changes ends by itself behind all others, so that it has heard of all.
+    await until("everything ends", () => {
+      if (!command.hasEnded) killAll(command.descendants);
+      return command.hasEnded;
+    });
+    await command.finished;
+    this.lose(lasting);
+  }
+
+  /** The same once nothing runs any more. */
+  lose(lasting: Lasting): void {
+    const { changes, unended } = changesIn(readFileSync(this.log, "utf8"), this.folder);
+    for (const change of changes) this.disk.apply(change);
+    this.mustKnow(unended);
+    const left = this.disk.afterPowerLoss((node, path) => this.lasts(node, path, lasting));
+    this.replace(left);
+    rmSync(this.log);
+  }
+
+  private lasts({ kind }: DiskNode, path: string, lasting: Lasting): boolean {
+    switch (lasting) {
+      case "synced":
+        return false;
+      case "names":
+        return kind === "folder";
+      case "some":
+        return this.draw(path) < 0.5;
+    }
+  }
+
+  /** Whoever has missed a change would lose too much, or too little. */
+  private mustKnow(unended: ReadonlySet<string>): void {
+    const isKnown = (path: string) => !unheard.test(path) && !unended.has(join(this.folder, path));
+    const texts = (contents: Contents) =>
+      Object.fromEntries(
+        [...contents]
+          .filter(([path]) => isKnown(path))
+          .map(([path, { data }]) => [path, data?.toString("latin1")])
+          .sort(),
+      );
+    assert.deepEqual(texts(this.disk.contents), texts(this.found), "every change was noted");
+  }
+
+  /** What programs see now. */
+  private get found(): Contents {
+    return VolatileDisk.holding(this.folder, (path) => losesPower.test(path)).contents;
+  }
+
+  /** A folder that has been lost stays where the cloud is in it. */
+  private replace(left: Contents): void {
+    for (const [path, { data }] of this.found) {
+      if (data !== undefined || (path !== "state" && !left.has(path))) {
+        rmSync(join(this.folder, path), { recursive: true, force: true });
+      }
+    }
+    for (const [path, { data, mtimeMs }] of left) {
+      const file = join(this.folder, path);
+      mkdirSync(data === undefined ? file : dirname(file), { recursive: true, mode: 0o700 });
+      if (data === undefined) continue;
+      writeFileSync(file, data, { mode: 0o600 });
+      utimesSync(file, mtimeMs / 1000, mtimeMs / 1000);
+    }
+  }
+}
