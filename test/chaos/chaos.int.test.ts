@@ -102,11 +102,11 @@ describe(`a sample of chaos, seed ${seed}`, function () {
     });
   }
 
-  const faults: ChaosFault[] = ["cli", "frozen", "rival", "lose", "fail"];
+  const faults: ChaosFault[] = ["cli", "frozen", "rival", "unsynced", "lose", "fail"];
   it(`scale: ${faults.join(", ")} at the create`, async () => {
     const recording = await recordingOf(quickstart, "scale");
     const matrix: Partial<Matrix> = { faults, at: "after create", recoveries: ["rollback"] };
-    assertPassed(await run(quickstart, [recording], matrix), 4);
+    assertPassed(await run(quickstart, [recording], matrix), 5);
   });
 
   it("scale: killed twice in a row", async () => {
