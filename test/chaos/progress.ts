@@ -35,7 +35,7 @@ export async function progressOf(
   scene: Scene,
   operation: Operation,
 ): Promise<{ readonly progress: OperationProgress; readonly problems: readonly string[] }> {
-  const { resources = [] } = await scene.sandbox.deploymentIfAny(scene.stack);
+  const { resources = [] } = await scene.sandbox.lastGoodDeployment(scene.stack);
   const numberOf = (kind: string) =>
     Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);
   const { course } = scene;

@@ -36,6 +36,12 @@ const cases: readonly FileCase[] = [
     says: /read-only file system[^]*hint: make it readable and writable/,
   },
   {
+    name: "the state on a disk that takes it and does not keep it",
+    fault: { files: [stateFile], calls: ["fsync"], what: "EIO" },
+    of: "change",
+    says: /default\.demo\.json: its disk fails[^]*hint: look at the disk/,
+  },
+  {
     name: "the locks on a disk that fails",
     fault: { files: locks, calls: writes, what: "EIO", from: 3 },
     of: "change",

@@ -13,7 +13,8 @@ export type FileChange = { readonly atMs: number } & (
   | { readonly kind: "write"; readonly of: OpenFile; readonly data: Buffer; readonly at?: number }
   | {
       readonly kind: "copy";
-      readonly from: OpenFile;
+      /** Where it stands, unless it says where. */
+      readonly from: OpenFile & { readonly at?: number };
       readonly of: OpenFile;
       readonly bytes: number;
     }
@@ -30,11 +31,10 @@ export interface OpenFile {
   readonly fd: number;
 }
 
-const calls = [
-  ...["creat", "open", "openat", "write", "pwrite64", "writev", "pwritev", "copy_file_range"],
-  ...["truncate", "ftruncate", "rename", "renameat", "renameat2", "link", "linkat"],
-  ...["unlink", "unlinkat", "rmdir", "mkdir", "mkdirat", "fsync", "fdatasync", "sync", "syncfs"],
-];
+const calls =
+  "creat,open,openat,write,pwrite64,writev,pwritev,copy_file_range,truncate,ftruncate," +
+  "rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat," +
+  "fsync,fdatasync,sync,syncfs";
 
 /**
  * The program and its arguments by which a command is run so that every change of a file that one of its processes makes is
@@ -42,7 +42,7 @@ const calls = [
  */
 export function notingFileChanges(log: string): string[] {
   const how = ["-f", "-qq", "-y", "-x", "-ttt", "--seccomp-bpf", "-s", String(longestWrite)];
-  return ["strace", ...how, "-e", "signal=none", "-e", `trace=${calls.join(",")}`, "-o", log];
+  return ["strace", ...how, "-e", "signal=none", "-e", `trace=${calls}`, "-o", log];
 }
 
 /** More than anybody writes at once. */
@@ -68,7 +68,7 @@ export function changesIn(log: string, folder: string): NotedChanges {
     const whole =
       resumed === null ? said : `${begun.get(thread) ?? ""}${said.slice(resumed[0].length)}`;
     if (resumed !== null) begun.delete(thread);
-    if (!whole.includes(folder) && !/^sync\(/.test(whole)) continue;
+    if (!whole.includes(folder) && !whole.startsWith("sync(")) continue;
     const change = changeIn(whole, Number(seconds) * 1000);
     if (change !== undefined) changes.push(change);
   }
@@ -94,11 +94,8 @@ function changeIn(said: string, atMs: number): FileChange | undefined {
     case "pwrite64":
     case "pwritev":
       return { kind: "write", of: fileAt(args), data: dataIn(args, count), at: lastOf(args), atMs };
-    case "copy_file_range": {
-      const [from, of] = [...args.matchAll(/\d+<[^>]*>/g)].map(([one]) => fileAt(one));
-      if (from === undefined || of === undefined) throw new Error(`not understood: ${said}`);
-      return { kind: "copy", from, of, bytes: count, atMs };
-    }
+    case "copy_file_range":
+      return copiedBy(args, count, atMs);
     case "ftruncate":
       return { kind: "resize", path: fileAt(args).path, bytes: lastOf(args), atMs };
     case "truncate":
@@ -126,6 +123,14 @@ function changeIn(said: string, atMs: number): FileChange | undefined {
     default:
       throw new Error(`nobody asked for ${call}: ${said}`);
   }
+}
+
+function copiedBy(args: string, bytes: number, atMs: number): FileChange {
+  const [, from = "", at = "", of = ""] =
+    /^(\d+<[^>]*>), (?:NULL|\[(\d+)\]), (\d+<[^>]*>), NULL,/.exec(args) ?? [];
+  if (of === "") throw new Error(`a copy is not understood: ${args}`);
+  const source = at === "" ? fileAt(from) : { ...fileAt(from), at: Number(at) };
+  return { kind: "copy", from: source, of: fileAt(of), bytes, atMs };
 }
 
 function openedBy(args: string, result: string, atMs: number): FileChange {

@@ -18,7 +18,7 @@ export type Lasting = "synced" | "names" | "some";
 const losesPower = /^state($|\/(?!local-cloud\.db))/;
 
 /** SQLite maps it into memory and makes it anew after a restart: nobody hears of what is written there. */
-const unheard = /-shm$/;
+const unheard = "-shm";
 
 /** The power of the machine that commands of a sandbox run on. */
 export class PowerSupply {
@@ -77,7 +77,8 @@ export class PowerSupply {
 
   /** Whoever has missed a change would lose too much, or too little. */
   private mustKnow(unended: ReadonlySet<string>): void {
-    const isKnown = (path: string) => !unheard.test(path) && !unended.has(join(this.folder, path));
+    const isKnown = (path: string) =>
+      !path.endsWith(unheard) && !unended.has(join(this.folder, path));
     const [noted, found] = [this.disk.contents, this.found];
     const differing = [...new Set([...noted.keys(), ...found.keys()])]
       .filter(isKnown)

@@ -254,6 +254,20 @@ export class Sandbox {
     return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
   }
 
+  /** The same; of a state that was cut off, what its newest copy says: with that the next command goes on. */
+  async lastGoodDeployment(stack: string): Promise<Deployment> {
+    const stored = join(this.state, "pulumi", ".pulumi");
+    const file = join(stored, "stacks", "capstan", `${stack}.json`);
+    if (this.options.backend !== undefined || !existsSync(file) || checkpointIn(file)) {
+      return this.deploymentIfAny(stack);
+    }
+    const copies = readdirSync(stored, { recursive: true, encoding: "utf8" })
+      .filter((path) => path.includes(stack))
+      .flatMap((path) => checkpointIn(join(stored, path)) ?? []);
+    const timeOf = ({ manifest }: RecordedCheckpoint) => Date.parse(manifest.time);
+    return copies.sort((left, right) => timeOf(right) - timeOf(left))[0] ?? {};
+  }
+
   /** Changes what Pulumi has recorded about a stack, by exporting and importing it. */
   async editState(stack: string, edit: (deployment: Deployment) => void): Promise<void> {
     const { stdout } = await this.pulumi(0, ["stack", "export", "--stack", stack]);
@@ -354,6 +368,22 @@ export interface PrintedPlan {
     readonly name: string;
     readonly spec: Readonly<Record<string, unknown>>;
   }[];
+}
+
+interface RecordedCheckpoint extends Deployment {
+  readonly manifest: { readonly time: string };
+}
+
+/** Undefined for a file that holds none, or not a whole one. */
+function checkpointIn(file: string): RecordedCheckpoint | undefined {
+  try {
+    const { checkpoint } = JSON.parse(readFileSync(file, "utf8")) as {
+      readonly checkpoint?: { readonly latest: RecordedCheckpoint };
+    };
+    return checkpoint?.latest;
+  } catch {
+    return undefined;
+  }
 }
 
 function freshFolder({ parent = tmpdir() }: SandboxOptions): string {

@@ -48,8 +48,9 @@ export class VolatileDisk {
       case "copy": {
         const source = this.fileAt(change.from.path);
         if (source === undefined) return;
-        const begin = source.positions.get(change.from.fd) ?? 0;
-        source.positions.set(change.from.fd, begin + change.bytes);
+        const { fd, at } = change.from;
+        const begin = at ?? source.positions.get(fd) ?? 0;
+        if (at === undefined) source.positions.set(fd, begin + change.bytes);
         const data = source.data.subarray(begin, begin + change.bytes);
         return this.write(change.of, data, { atMs: change.atMs });
       }

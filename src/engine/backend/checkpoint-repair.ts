@@ -25,7 +25,7 @@ type Place = Pick<Workspace, "backendUrl" | "checkpointFile">;
 /**
  * Whether a state was cut off in writing, so that it is no JSON any more. Where a disk is full, Pulumi's
  * file backend puts the part that it could write in the state's place (gocloud.dev, Bucket.WriteAll closes
- * a writer that failed). What is whole but not understood is no damage: Pulumi has to say what it is. Pure.
+ * a writer that failed); and where the power fails, a file that it has not synced may have its name and no data. What is whole but not understood is no damage: Pulumi has to say what it is. Pure.
  */
 export function isCutOff(text: string): boolean {
   try {
@@ -138,7 +138,7 @@ export function restore(workspace: Place, stack: string, { file: good }: GoodCop
 }
 
 /**
- * Keeps the present state under a second name before an engine runs: Pulumi replaces states, it never
+ * Keeps the present state under a second name before an engine runs, and makes it last: Pulumi replaces states, it never
  * writes into them. Its own `.bak` does not last, since after a write that failed the next one copies
  * what is cut off over it. Does nothing for a state that is cut off itself, or is not in a plain file.
  */
@@ -190,7 +190,7 @@ export function damageText(
   aside: string | undefined,
 ): string {
   const from = `${basename(file)}, written at ${writtenAt}`;
-  const what = `the state of ${stack} was cut off in writing, as on a full disk`;
+  const what = `the state of ${stack} was cut off in writing, as on a full disk or by a power failure`;
   return aside === undefined
     ? `${what}; this is read from its last good copy (${from}) and may be older than the cloud; the next command that changes ${stack} restores it`
     : `${what}; it was restored from its last good copy (${from}) and is held against the cloud; the damaged file is kept as ${aside}`;

@@ -33,7 +33,13 @@ export function makeFolder(folder: string, mode = 0o700): void {
 
 /** Puts a file there, whole or not at all, in the place of one that is there. */
 export function replaceFile(file: string, text: string, shape: FileShape = {}): void {
-  moveFile(freshFile(file, text, shape), file);
+  const fresh = freshFile(file, text, shape);
+  try {
+    moveFile(fresh, file);
+  } catch (error) {
+    rmSync(fresh, { force: true });
+    throw error;
+  }
 }
 
 /** Puts a file there unless there is one; whether it did. Whoever comes second finds the first one's, complete. */

@@ -409,7 +409,7 @@ export class Engine {
     const { serveAttached } = await import("../../dynamic/attached-server.js");
     await this.beginWork();
     const { inTurn = atOnce, workspace } = this.options;
-    const lookup = settledFirst(session.lookup, () => settleState(workspace, stack));
+    const lookup = settledFirst(session.lookup, workspace, stack);
     const server = await serveAttached(lookup, () => session.cancelled());
     try {
       const disk = this.roomOf(stack);

@@ -2,6 +2,7 @@ import type { ResourceLookup } from "../../dynamic/attached-server.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
 import { recordKinds } from "../../dynamic/record-resource.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
+import { keepState } from "../backend/checkpoint-repair.js";
 import { settleFile } from "../backend/durable-files.js";
 import { fileBackendRoot } from "../backend/project.js";
 import type { Workspace } from "../backend/workspace.js";
@@ -32,8 +33,17 @@ export async function settleState(
  * a run is enough: what its deletions stand on, a commit, is written before the first of them, and all else is found
  * again in the cloud by what an earlier run has recorded (ADR 11).
  */
-export function settledFirst(lookup: ResourceLookup, settle: () => Promise<void>): ResourceLookup {
+export function settledFirst(
+  lookup: ResourceLookup,
+  workspace: Workspace,
+  stack: string,
+): ResourceLookup {
   let settled: Promise<void> | undefined;
+  const settle = async () => {
+    // The engine goes on writing: a state that it renames into its place by now has no data yet, and this copy has.
+    keepState(workspace, stack);
+    await settleState(workspace, stack);
+  };
   return (kind) => {
     const resource = lookup(kind);
     return isRecord(kind) ? resource : settledBefore(resource, () => (settled ??= settle()));
