@@ -98,7 +98,7 @@ describe(`a machine that loses power, seed ${seed}`, function () {
   }
 
   it("takes back what a command has said that syncs no states", async () => {
-    const find = "await settleFile(file, root);";
+    const find = 'await settleFile(file, age === "new" ? root : dirname(file));';
     const mutant = copyEdited(["dist/src", "dist/providers"], [{ find, replace: "" }]);
     try {
       sandbox = fresh.copy({ program: programOf(mutant) });

@@ -88,14 +88,18 @@ export function nameTwice(file: string, name: string): void {
 
 /** Makes last what others have written and not synced: a file, if it is there, and its names up to a folder above it. */
 export async function settleFile(file: string, above: string): Promise<void> {
-  for (let path = file; path.startsWith(above); path = dirname(path)) {
-    const handle = await open(path, "r").catch(unlessMissing);
-    if (handle === undefined) continue;
-    try {
-      await handle.sync().catch(unlessUnable);
-    } finally {
-      await handle.close();
-    }
+  for (let path = file; ; path = dirname(path)) {
+    await settle(path);
+    if (path === resolve(above) || path === dirname(path)) return;
+  }
+}
+
+async function settle(path: string): Promise<void> {
+  const handle = await open(path, "r").catch(unlessMissing);
+  try {
+    await handle?.sync().catch(unlessUnable);
+  } finally {
+    await handle?.close();
   }
 }
 

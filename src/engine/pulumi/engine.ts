@@ -272,7 +272,7 @@ export class Engine {
     if (await this.stacks.add(stack)) return;
     const name = this.options.workspace.stackName(stack);
     await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
-    await settleState(this.options.workspace, stack);
+    await settleState(this.options.workspace, stack, "new");
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { ResourceLookup } from "../../dynamic/attached-server.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
 import { recordKinds } from "../../dynamic/record-resource.js";
@@ -11,18 +12,19 @@ import type { Workspace } from "../backend/workspace.js";
 // back what it has written in the last half minute, or leaves a file without data (docs/state.md).
 
 /**
- * Makes last what Pulumi has written of a stack. Nothing for backends that are no folder: those answer for what they have
- * taken. Throws NO_SPACE or NOT_WRITABLE.
+ * Makes last what Pulumi has written of a stack; of a new one the folders above it, too. Nothing for backends that are no
+ * folder: those answer for what they have taken. Throws NO_SPACE or NOT_WRITABLE.
  */
 export async function settleState(
   workspace: Pick<Workspace, "backendUrl" | "checkpointFile">,
   stack: string,
+  age: "new" | "known" = "known",
 ): Promise<void> {
   const root = fileBackendRoot(workspace.backendUrl);
   const file = workspace.checkpointFile(stack);
   if (root === undefined || file === undefined) return;
   try {
-    await settleFile(file, root);
+    await settleFile(file, age === "new" ? root : dirname(file));
   } catch (error) {
     throw toldAsStorage(error, file);
   }
