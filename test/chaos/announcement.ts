@@ -38,6 +38,8 @@ export interface Announcement {
   readonly tookBack: boolean;
   /** It said that a revision is committed: from then on people rely on what there is. */
   readonly committed: boolean;
+  /** Names of what it began to make after that, in another transaction: on those nobody relies yet. */
+  readonly madeSince: readonly string[];
 }
 
 export const nothingAnnounced: Announcement = {
@@ -45,6 +47,7 @@ export const nothingAnnounced: Announcement = {
   plansBack: [],
   tookBack: false,
   committed: false,
+  madeSince: [],
 };
 
 /** One that does nothing at all. */
@@ -69,6 +72,9 @@ export function lastWords(said: string): string {
 interface Line {
   readonly type?: string;
   readonly event?: string;
+  /** Of an event about a resource. */
+  readonly operation?: string;
+  readonly name?: string;
   readonly plan?: PlanLine;
 }
 
@@ -90,8 +96,16 @@ export function announcementIn(said: string): Announcement {
   const plans = lines.map((line, index) => ({ plan: planIn(line), back: isAfter(index) }));
   const of = (back: boolean) =>
     plans.flatMap((one) => (one.plan !== undefined && one.back === back ? [one.plan] : []));
-  const committed = lines.some(({ type, event }) => type === "event" && event === "committed");
-  return { plans: of(false), plansBack: of(true), tookBack: turn >= 0, committed };
+  const lastCommit = lines.findLastIndex(isCommit);
+  const committed = lastCommit >= 0;
+  const madeSince = lines
+    .slice(lastCommit + 1)
+    .flatMap(({ operation, name }) => (operation === "create" && name !== undefined ? [name] : []));
+  return { plans: of(false), plansBack: of(true), tookBack: turn >= 0, committed, madeSince };
+}
+
+function isCommit({ type, event }: Line): boolean {
+  return type === "event" && event === "committed";
 }
 
 function isTurn({ type, event }: Line): boolean {

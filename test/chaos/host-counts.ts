@@ -33,18 +33,20 @@ const controlPlane = "the control plane";
 export function hostCountProblems(course: Course): string[] {
   const roll = new Roll(course);
   const commands = course.typed.map((typed) => ({ typed, watch: undefined as Watch | undefined }));
-  const commits = [{ to: course.typed[0]?.from ?? 0, committed: true }, ...course.typed];
+  const before = { to: course.typed[0]?.from ?? 0, committed: true, madeSince: [] };
+  const commits: Pick<Typed, keyof typeof before>[] = [before, ...course.typed];
   const problems: string[] = [];
   for (const entry of course.ledger.filter(({ cluster }) => cluster === course.cluster)) {
     const command = commands.find(({ typed }) => entry.seq > typed.from && entry.seq <= typed.to);
     while (commits[0] !== undefined && entry.seq > commits[0].to) {
-      if (commits.shift()?.committed === true) roll.commit();
+      const { committed = false, madeSince = [] } = commits.shift() ?? {};
+      if (committed) roll.commit(new Set(madeSince));
     }
     if (command !== undefined) command.watch ??= new Watch(command.typed, roll, course);
-    const before = roll.all();
+    const there = roll.all();
     const changed = roll.apply(entry);
     if (changed === undefined || command?.watch === undefined) continue;
-    problems.push(...command.watch.holds(entry, changed, { before, after: roll.all() }));
+    problems.push(...command.watch.holds(entry, changed, { before: there, after: roll.all() }));
   }
   return problems;
 }
@@ -67,9 +69,9 @@ class Roll {
     return [...this.hosts.values()].map((host) => ({ ...host }));
   }
 
-  /** What there is now is of a revision. */
-  commit(): void {
-    for (const host of this.hosts.values()) host.isCommitted = true;
+  /** What there is now is of a revision, but for what was made after it. */
+  commit(madeSince: ReadonlySet<string>): void {
+    for (const host of this.hosts.values()) host.isCommitted ||= !madeSince.has(host.name);
   }
 
   /** Answers the host that has changed. */

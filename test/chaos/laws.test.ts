@@ -360,6 +360,14 @@ describe("what a command announces", () => {
     assert.deepEqual(announcementIn('{"type":"plan","st'), nothingAnnounced);
   });
 
+  it("tells what was made after a commit, on which nobody relies yet", () => {
+    const made = (name: string) =>
+      line({ type: "event", event: "resource", operation: "create", name, state: "started" });
+    const said = [made("web-0"), line({ type: "event", event: "committed" }), made("web-1")];
+    const { committed, madeSince } = announcementIn(said.join("\n"));
+    assert.deepEqual([committed, madeSince], [true, ["web-1"]]);
+  });
+
   it("ends with its errors", () => {
     const said = [line(plan), line({ type: "error", message: "no" }), "a stack"].join("\n");
     assert.equal(lastWords(said), '{"type":"error","message":"no"}\na stack');
