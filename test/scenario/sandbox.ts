@@ -196,10 +196,12 @@ export class Sandbox {
     args: readonly string[],
     cwd = join(this.state, "work"),
     more: Readonly<Record<string, string>> = {},
+    runner: readonly string[] = [],
   ): Command {
-    const program = join(this.pulumiFolder, "pulumi");
+    const pulumi = join(this.pulumiFolder, "pulumi");
+    const [program, ...words] = [...runner, pulumi, ...args, "--non-interactive"];
     const env = { ...this.pulumiEnv(), ...more };
-    return this.launch(program, [...args, "--non-interactive"], { cwd, env });
+    return this.launch(program ?? pulumi, words, { cwd, env });
   }
 
   /** Runs Pulumi's own command line to its end; fails unless it exits with `code`. */
@@ -220,6 +222,8 @@ export class Sandbox {
     return this.startPulumi(
       [command, ...args, "--stack", stack, "--config-file", settings],
       repository,
+      {},
+      this.runner,
     );
   }
 
