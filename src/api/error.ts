@@ -20,6 +20,7 @@ export const errorCodes = {
   FROZEN: "What the cloud shows, or what would be deleted, is implausible, so nothing was changed.",
   GRAPH_CYCLE: "Resources depend on each other in a circle.",
   IN_USE: "Something in the cloud cannot be deleted while others use it.",
+  HELD: "A hook on a Machine keeps its host from being deleted.",
   INVALID_INPUT: "Manifests are wrong; nothing was touched.",
   KUBECONFIG: "No API server can be reached with the kubeconfig as it is.",
   LOCKED: "Somebody else is working on this stack.",

@@ -10,6 +10,7 @@ import {
   taintKeyRules,
   versionsRules,
 } from "./rules.js";
+import { machineDeletion } from "./machine-deletion.js";
 import { dnsLabel, dnsSubdomain, maxLabelLength, maxSubdomainLength } from "./name-forms.js";
 import {
   closed,
@@ -242,6 +243,7 @@ const machineSpec = closed(
         "Where the provider finds the kubelet's configuration. The kubelet itself reads none from there since Kubernetes 1.24.",
       ),
     ),
+    deletion: Type.Optional(machineDeletion),
     providerID: Type.Optional(
       Type.String({
         description:

@@ -3,6 +3,7 @@ import { noteCluster } from "../engine/sweep/cluster-registry.js";
 import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
+import { openWorkload } from "../kube/open-workload.js";
 import type { Term } from "../kube/lease.js";
 import { clusterUidOf, ownerMarkOf } from "../records/cluster-uid.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -73,6 +74,7 @@ export function buildController(settings: ControllerSettings, watched: Watched):
       sink(key, event);
     },
     providers,
+    openWorkload,
     random: Math.random,
     withStack: (stack, work) =>
       withLockedStack(

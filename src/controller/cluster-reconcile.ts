@@ -26,7 +26,6 @@ import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
-import { openWorkload } from "../kube/open-workload.js";
 
 /** What one work on a cluster is done with. */
 interface ReconcileRequest {
@@ -162,8 +161,8 @@ export class ClusterReconcile {
 
   private async apply(state: StackState, found: Survey): Promise<WorkOutcome> {
     const { options, request } = this;
-    const { clock, sink, by, deadlineMs, timeoutMs } = options;
-    const { key, cluster, provider, engine, signal } = request;
+    const { clock, sink, by, deadlineMs, timeoutMs, openWorkload } = options;
+    const { key, cluster, provider, engine, signal, intent } = request;
     const { plan, observation, judged, driftFilter } = found;
     const keys = await this.keysFor(plan, state);
     this.progress = firstProgress(plan);
@@ -204,6 +203,7 @@ export class ClusterReconcile {
         stop: signal,
         onFailure: "rollBack",
         openWorkload,
+        liveAnnotations: intent.liveAnnotations,
         report: (event) => {
           if (this.progress !== undefined) this.progress = progressAfter(event, this.progress);
           sink(key, { kind: "run", event, plan });

@@ -1,4 +1,5 @@
 import type { Engine, StackEngine } from "../engine/pulumi/engine.js";
+import type { OpenWorkload } from "../engine/run/workload-cluster.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { Intent } from "../source/intent.js";
 import type { OwnerMark } from "../records/cluster-uid.js";
@@ -27,6 +28,8 @@ export interface ReconcilerOptions {
   readonly sink: EventSink;
   /** Runs work on a stack under its lock. */
   readonly withStack: <T>(stack: string, work: (engine: WorkEngine) => Promise<T>) => Promise<T>;
+  /** How to ask a cluster's own API server. */
+  readonly openWorkload: OpenWorkload;
   /** Notes a cluster UID before the first call to its cloud. */
   readonly noteCluster: (plan: Plan, provider: InfrastructureProvider) => void;
   newClusterUid(): string;

@@ -13,6 +13,7 @@ import type { ClusterView } from "../source/cluster-view.js";
 import type { Intent } from "../source/intent.js";
 import { ResourcesFailed } from "../engine/run/failures.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
+import type { MachineAnnotations } from "../records/host-machine.js";
 import { cloudResources, emptyState } from "../records/prior-state.js";
 import { boundToRecorded, providerFor } from "../provider/for-cluster.js";
 import type { InfrastructureProvider, InventoryScope } from "../provider/port.js";
@@ -24,7 +25,6 @@ import { objectFailuresOf, WrongObjects } from "./object-failures.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
-import { openWorkload } from "../kube/open-workload.js";
 
 /** How often what only a person can mend is looked at again: somebody may have mended it elsewhere. */
 const recheckMs = 5 * 60_000;
@@ -226,7 +226,7 @@ export class Reconciler {
   /** Everything goes, then the objects. Forward only. */
   private async remove(
     key: string,
-    { clusterUid, provider, released = [] }: Extract<Intent, { kind: "remove" }>,
+    { clusterUid, provider, released = [], liveAnnotations }: Extract<Intent, { kind: "remove" }>,
   ): Promise<WorkOutcome> {
     const { source } = this.options;
     const [namespace = "", name = ""] = key.split("/");
@@ -238,7 +238,7 @@ export class Reconciler {
       refuseNonOwner(state, source.owner, "destroy");
       if (state.transaction !== undefined || state.resources.length > 0) {
         refuseDestruction([state], released);
-        await this.destroy(key, { stack, state, engine, released });
+        await this.destroy(key, { stack, state, engine, released, liveAnnotations });
       } else if (clusterUid !== undefined) {
         await this.refuseLostState(key, clusterUid, provider);
       }
@@ -252,9 +252,9 @@ export class Reconciler {
 
   private async destroy(
     key: string,
-    { stack, state, engine, released }: ClusterToDelete,
+    { stack, state, engine, released, liveAnnotations }: ClusterToDelete,
   ): Promise<void> {
-    const { source, clock, sink, providers, stop, timeoutMs, by } = this.options;
+    const { source, clock, sink, providers, stop, timeoutMs, by, openWorkload } = this.options;
     const recorded = state.transaction?.target;
     const named = providers.find((one) => one.name === recorded?.provider);
     if (named === undefined) throw unknownProvider(key, recorded?.provider);
@@ -275,6 +275,7 @@ export class Reconciler {
         timeoutMs,
         onFailure: "keep",
         openWorkload,
+        liveAnnotations,
         // Whoever is told of it also knows by it that the work gets on.
         report: (event) => sink(key, { kind: "run", event, plan: destruction.plan }),
       });
@@ -331,6 +332,7 @@ interface ClusterToDelete {
   readonly state: StackState;
   readonly engine: WorkEngine;
   readonly released: readonly string[];
+  readonly liveAnnotations: MachineAnnotations | undefined;
 }
 
 /** The provider by which a cluster is shown; any will do as long as nothing of it is known. Pure. */

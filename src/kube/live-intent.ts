@@ -7,6 +7,8 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { findServed, presentApiVersion } from "../api/served-versions.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
+import { deletionAnnotationsAmong } from "../api/machine-annotations.js";
+import type { MachineAnnotations } from "../records/host-machine.js";
 import { deleteMarksAmong } from "../api/delete-marks.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { Intent } from "../source/intent.js";
@@ -66,12 +68,14 @@ export function intentOf(
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
   const memory = uidMemoryOf(cluster);
   const { released, held } = goingIn(live);
+  const liveAnnotations = deletionAnnotationsIn(live);
   if (isDeleting(cluster)) {
-    const digest = held.length === 0 ? "remove" : `remove ${digestOf(held, 16)}`;
+    const waitsFor = [...held, ...said(liveAnnotations)];
+    const digest = waitsFor.length === 0 ? "remove" : `remove ${digestOf(waitsFor, 16)}`;
     // Refusing is all that follows from it, so an annotation without a binding counts here.
     const uid = memory.kind === "none" ? {} : { clusterUid: memory.clusterUid };
     const provider = providerNamedBy(cluster, providers);
-    return omitUndefined({ kind: "remove", digest, released, provider, ...uid });
+    return omitUndefined({ kind: "remove", digest, released, liveAnnotations, provider, ...uid });
   }
   const derived = members.filter(
     (member) => member.kind === "Machine" && controllerOf(member) !== undefined,
@@ -106,11 +110,30 @@ export function intentOf(
     discarded,
     warnings: own,
     deleteMarks: Object.fromEntries(marked),
+    liveAnnotations,
     released,
-    // Marks are no goal of their own: they say who goes when something else asks for fewer Machines.
-    digest: digestOf([desired, discarded, ...(held.length > 0 ? [held] : [])], 16),
+    // Marks are no goal of their own: they say who goes when something else asks for fewer Machines. A hook that is gone lets go.
+    digest: digestOf(
+      [desired, discarded, ...(held.length > 0 ? [held] : []), ...said(liveAnnotations)],
+      16,
+    ),
     ...bound,
   };
+}
+
+/** Of all Machines, also those that are being deleted: what is on the object counts, whatever it was made from. */
+function deletionAnnotationsIn({ members }: LiveCluster): MachineAnnotations {
+  const machines = members.filter(({ kind }) => kind === "Machine");
+  return Object.fromEntries(
+    machines.map(({ metadata }) => [metadata.name, deletionAnnotationsAmong(metadata.annotations)]),
+  );
+}
+
+/** Those that say something, in a fixed order. */
+function said(annotations: MachineAnnotations): unknown[] {
+  return Object.entries(annotations)
+    .filter(([, its]) => Object.keys(its ?? {}).length > 0)
+    .sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
 /** What a Cluster remembers of its UID in the cloud. */

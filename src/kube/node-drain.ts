@@ -11,7 +11,7 @@ import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { mapBounded } from "../provider/bounded.js";
 import {
   blockersAfter,
-  type DrainBlocker,
+  type DrainLook,
   type EvictionAnswer,
   evictionRound,
   type JudgedPod,
@@ -24,7 +24,7 @@ import {
 } from "../workload/drain/pod-verdict.js";
 import { saidBy, statusOf, within } from "./requests.js";
 
-/** Tells a Node that a drain of ours has cordoned from one that somebody else keeps free. */
+/** Tells a Node that a drain of ours has cordoned, and when, from one that somebody else keeps free. */
 const cordonAnnotation = `${ownAnnotationPrefix}cordoned`;
 /** As many as an API server answers without asking to slow down. */
 const evictionsAtATime = 8;
@@ -32,14 +32,14 @@ const evictionsAtATime = 8;
 const unreachablePatienceSeconds = 1;
 
 /** What a drain asks. */
-interface DrainAccess {
+export interface DrainAccess {
   readonly core: CoreV1Api;
   readonly apps: AppsV1Api;
   readonly nowMs: number;
 }
 
 interface KnownPod extends JudgedPod {
-  readonly pod: DrainedPod;
+  readonly item: V1Pod;
 }
 
 /**
@@ -47,23 +47,27 @@ interface KnownPod extends JudgedPod {
  * them. Returns what is still in the way; the next round goes on from what there is then. Throws what the API server
  * refuses, and an Error for a pod of which nobody can tell whether it may go.
  */
-export async function drainRound(node: V1Node, access: DrainAccess): Promise<DrainBlocker[]> {
+export async function drainRound(node: V1Node, access: DrainAccess): Promise<DrainLook> {
   const { core } = access;
-  const name = node.metadata?.name ?? "";
-  await cordon(node, core);
-  const { items } = await core.listPodForAllNamespaces(
-    { fieldSelector: `spec.nodeName=${name}` },
-    within(),
-  );
-  if (items.length === 0) return [];
-  const around = await surroundings(node, access);
-  const round = evictionRound(items.map((item) => judged(drainedPodOf(item), around)));
+  const sinceMs = await cordon(node, access);
+  const round = evictionRound(await podsOn(node, access));
   const isReachable = canBeReached(node);
   const answers = new Map<KnownPod, EvictionAnswer>();
   await mapBounded(round.evict, evictionsAtATime, async (pod) => {
     answers.set(pod, await evict(pod, core, isReachable));
   });
-  return blockersAfter(outcomeOf(round, answers));
+  return omitUndefined({ sinceMs, blockers: blockersAfter(outcomeOf(round, answers)) });
+}
+
+/** The pods of a Node, each with what a drain does with it. Throws as `drainRound` does. */
+export async function podsOn(node: V1Node, access: DrainAccess): Promise<KnownPod[]> {
+  const { items } = await access.core.listPodForAllNamespaces(
+    { fieldSelector: `spec.nodeName=${node.metadata?.name ?? ""}` },
+    within(),
+  );
+  if (items.length === 0) return [];
+  const around = await surroundings(node, access);
+  return items.map((item) => judged(item, around));
 }
 
 /** Nodes that stay after all take pods again: those that a drain of ours has cordoned, nobody else's. */
@@ -78,17 +82,25 @@ export async function uncordonOurs(nodes: readonly V1Node[], core: CoreV1Api): P
   }
 }
 
-async function cordon({ metadata, spec }: V1Node, core: CoreV1Api): Promise<void> {
-  if (spec?.unschedulable === true) return;
+/** Since when it takes no more pods, milliseconds since the epoch; undefined where somebody else has cordoned it. */
+async function cordon(
+  { metadata, spec }: V1Node,
+  { core, nowMs }: DrainAccess,
+): Promise<number | undefined> {
+  if (spec?.unschedulable === true) {
+    const sinceMs = Date.parse(metadata?.annotations?.[cordonAnnotation] ?? "");
+    return Number.isNaN(sinceMs) ? undefined : sinceMs;
+  }
   const body = {
-    metadata: { annotations: { [cordonAnnotation]: "drain" } },
+    metadata: { annotations: { [cordonAnnotation]: new Date(nowMs).toISOString() } },
     spec: { unschedulable: true },
   };
   await core.patchNode({ name: metadata?.name ?? "", body }, within(PatchStrategy.MergePatch));
+  return nowMs;
 }
 
 /** A node whose kubelet nobody has heard of for a while has this condition unknown; one that was never heard of has none. */
-function canBeReached({ status }: V1Node): boolean {
+export function canBeReached({ status }: V1Node): boolean {
   return status?.conditions?.find(({ type }) => type === "Ready")?.status !== "Unknown";
 }
 
@@ -130,13 +142,14 @@ export function drainedPodOf({ metadata, spec, status }: V1Pod): DrainedPod {
   });
 }
 
-function judged(pod: DrainedPod, around: PodSurroundings): KnownPod {
+function judged(item: V1Pod, around: PodSurroundings): KnownPod {
+  const pod = drainedPodOf(item);
   const { namespace, name } = pod;
   const verdict = podVerdict(pod, around);
   if (verdict.kind === "error") {
     throw new Error(`pod ${namespace}/${name}: ${verdict.reason.replaceAll("-", " ")}`);
   }
-  return { pod, namespace, name, isBeingDeleted: pod.deletedAtMs !== undefined, verdict };
+  return { item, namespace, name, isBeingDeleted: pod.deletedAtMs !== undefined, verdict };
 }
 
 /** Through the eviction API, which keeps to the budgets of disruption. */

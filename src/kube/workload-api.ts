@@ -4,6 +4,7 @@ import {
   CoreV1Api,
   KubeConfig,
   PatchStrategy,
+  StorageV1Api,
   type V1ConfigMap,
   type V1Node,
   V1Secret,
@@ -20,10 +21,11 @@ import {
 } from "../bootstrap/tokens/bootstrap-token.js";
 import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/workload-cluster.js";
 import type { Identity } from "../provider/port.js";
-import type { DrainBlocker } from "../workload/drain/eviction-round.js";
+import type { DrainLook } from "../workload/drain/eviction-round.js";
 import { removeEtcdMember } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
 import { drainRound, uncordonOurs } from "./node-drain.js";
+import { attachedVolumes } from "./node-volumes.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
 /** How long the certificate is good that these calls are made with. */
@@ -95,12 +97,22 @@ export class WorkloadApi implements WorkloadCluster {
     );
   }
 
-  drain(host: NodeHost): Promise<readonly DrainBlocker[]> {
+  drain(host: NodeHost): Promise<DrainLook> {
     const nowMs = this.access.clock.now();
     return this.call(`drain ${host.name}`, async (core, config) => {
       const node = await nodeOf(host, core);
       const apps = config.makeApiClient(AppsV1Api);
-      return node === undefined ? [] : drainRound(node, { core, apps, nowMs });
+      return node === undefined ? { blockers: [] } : drainRound(node, { core, apps, nowMs });
+    });
+  }
+
+  attachedVolumes(host: NodeHost): Promise<readonly string[]> {
+    const nowMs = this.access.clock.now();
+    return this.call(`look for the volumes of ${host.name}`, async (core, config) => {
+      const node = await nodeOf(host, core);
+      const apps = config.makeApiClient(AppsV1Api);
+      const storage = config.makeApiClient(StorageV1Api);
+      return node === undefined ? [] : attachedVolumes(node, { core, apps, storage, nowMs });
     });
   }
 

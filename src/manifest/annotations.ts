@@ -7,6 +7,7 @@ import {
   parseBound,
   parseFreezeTime,
 } from "../api/drift-policy.js";
+import { isAboutDeletion } from "../api/machine-annotations.js";
 import { keyAlgorithmAnnotation, keyAlgorithms } from "../api/key-algorithm.js";
 import { isKeyStage, keysAnnotation } from "../api/key-stage.js";
 import {
@@ -151,8 +152,27 @@ function checkOwn(
   return notAllowed(`"${value}" is no ${rule.what}`, hint);
 }
 
-/** Delete marks that choose no Machine: on all but sets, which name those that go first. Pure. */
+/** Annotations of Cluster API that say nothing where they stand. Pure. */
 export function idleMarks(object: AnyObject): Violation[] {
+  return [...idleDeleteMarks(object), ...idleDeletionTerms(object)];
+}
+
+/** What says how the deletion of a Machine goes: on all but Machines and templates, of which Machines have it. */
+function idleDeletionTerms(object: AnyObject): Violation[] {
+  return annotationsIn(object)
+    .filter(({ name, place }) => isAboutDeletion(name) && !machinesOnly.includes(place))
+    .map(({ place, path }) => ({
+      code: "NO_EFFECT",
+      path,
+      summary: `is not read ${placeText(place)}`,
+      hint: `set it ${placesText(machinesOnly)}`,
+    }));
+}
+
+const machinesOnly: readonly AnnotationPlace[] = ["Machine", "template"];
+
+/** Delete marks that choose no Machine: on all but sets, which name those that go first. */
+function idleDeleteMarks(object: AnyObject): Violation[] {
   return annotationsIn(object)
     .filter(({ name, place }) => deleteMarkNames.includes(name) && !sets.includes(place))
     .map(({ place, path }) => ({

@@ -1,6 +1,7 @@
 import { parse } from "yaml";
 import { isJsonObject } from "../api/json.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
+import { formerTimeouts, secondsOfDuration } from "../api/machine-deletion.js";
 
 /** An older spelling that was rewritten: errors below `now` are shown where `written` stands. */
 export interface Respelling {
@@ -13,7 +14,8 @@ type Members = Record<string, unknown>;
 /**
  * Rewrites, in place, what the KEP and the first tags spelled otherwise: dnsDomain for
  * serviceDomain, providerConfig (an object with value, or a text that holds the provider's object)
- * for providerSpec. Returns what was rewritten. Source: docs/cluster-api.md#older-spellings.
+ * for providerSpec; and what v1beta1 of today's Cluster API did: nodeDrainTimeout: 10m for
+ * deletion.nodeDrainTimeoutSeconds: 600. Returns what was rewritten. Source: docs/cluster-api.md#older-spellings.
  */
 export function respell(object: Members): Respelling[] {
   const spec = memberOf(object, "spec");
@@ -26,6 +28,8 @@ export function respell(object: Members): Respelling[] {
     }),
     ...providerConfig(spec, ["spec"]),
     ...providerConfig(template, ["spec", "template", "spec"]),
+    ...timeouts(spec, ["spec"]),
+    ...timeouts(template, ["spec", "template", "spec"]),
   ];
 }
 
@@ -43,6 +47,20 @@ function providerConfig(parent: Members | undefined, path: MemberPath): Respelli
     parent["providerSpec"] = { value: parsed(text) };
   }
   return respelled;
+}
+
+/** A duration that cannot be read stays the text that it is, and is refused. */
+function timeouts(parent: Members | undefined, path: MemberPath): Respelling[] {
+  if (parent === undefined) return [];
+  return Object.entries(formerTimeouts).flatMap(([from, to]): Respelling[] => {
+    const deletion = parent["deletion"] ?? {};
+    if (!(from in parent) || !isJsonObject(deletion) || to in deletion) return [];
+    const { [from]: written } = parent;
+    const seconds = typeof written === "string" ? secondsOfDuration(written) : undefined;
+    parent["deletion"] = { ...deletion, [to]: seconds ?? written };
+    delete parent[from];
+    return [{ written: [...path, from], now: [...path, "deletion", to] }];
+  });
 }
 
 /** The KEP keeps a serialised object in a string. What cannot be parsed stays text, and is refused. */

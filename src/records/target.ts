@@ -2,6 +2,7 @@ import { digestOf } from "../api/digest.js";
 import { domainOffer, namedDomain } from "../api/failure-domains.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { type AnyObject, type ClusterObject, type Desired, providerValue } from "../api/types.js";
+import type { Annotations } from "../api/update-policy.js";
 import type { KeyStage } from "../api/key-stage.js";
 import { keyOf, type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
 import type { Lookups } from "../provider/port.js";
@@ -34,6 +35,8 @@ export interface TargetMachine extends ExpandedMachine {
   readonly host: NodeKey;
   /** The machine that the host was made for, where an adoption has found another one that serves it. */
   readonly duplicateOf?: string;
+  /** What its object said of its deletion, of one that no recorded object describes any more; absent: nothing. */
+  readonly deletionAnnotations?: Annotations;
 }
 
 /** Whether there is to be a control plane: a cluster without goes as a whole, and nobody is left to ask. Pure. */

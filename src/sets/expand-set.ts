@@ -122,7 +122,8 @@ export function membersOf(membership: Membership): Expanded {
   const machines = ordinals
     .sort((left, right) => left - right)
     .map((ordinal): ExpandedMachine => {
-      const { spec, lookedUp } = (keepSpec ? kept.get(ordinal) : undefined) ?? template;
+      const own = keepSpec ? kept.get(ordinal) : undefined;
+      const { spec, lookedUp } = own === undefined ? template : deletedAs(template, own);
       return omitUndefined({ name: nameOf(ordinal), spec, owner: { ...owner, ordinal }, lookedUp });
     });
   const discarded = discards.map(({ name }): GoingMachine => ({
@@ -130,6 +131,18 @@ export function membersOf(membership: Membership): Expanded {
     reason: { kind: "discarded" },
   }));
   return { machines, going: [...discarded, ...excess] };
+}
+
+/**
+ * How its deletion goes is no matter of a machine's host: those that there are follow the template in it. Source:
+ * docs/cluster-api.md#deletion.
+ */
+function deletedAs(
+  { spec: { deletion } }: Membership["template"],
+  { spec, lookedUp }: Membership["template"],
+): Membership["template"] {
+  const { deletion: _former, ...kept } = spec;
+  return omitUndefined({ spec: omitUndefined({ ...kept, deletion }), lookedUp });
 }
 
 /** Those that go; among equals the latest first, where Cluster API leaves it open. */

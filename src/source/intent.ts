@@ -1,5 +1,6 @@
 import type { Desired } from "../api/types.js";
 import type { Annotations } from "../api/update-policy.js";
+import type { MachineAnnotations } from "../records/host-machine.js";
 import type { Diagnostic } from "../manifest/diagnostic.js";
 import type { Manifests } from "../manifest/desired.js";
 
@@ -17,6 +18,8 @@ export type Intent = { readonly digest: string } & (
       /** Name of the provider that its object names; absent: of this release none serves it. */
       readonly provider?: string;
       readonly released?: readonly string[];
+      /** How the objects of Machines say that their deletion goes; absent where there are none. */
+      readonly liveAnnotations?: MachineAnnotations;
     }
   | {
       readonly kind: "want";
@@ -28,6 +31,8 @@ export type Intent = { readonly digest: string } & (
       readonly warnings?: readonly Diagnostic[];
       /** Delete marks on the objects of derived Machines, by their names. */
       readonly deleteMarks?: Readonly<Record<string, Annotations>>;
+      /** The same of Machines, derived or not, that say how their deletion goes; absent where nothing holds Machines. */
+      readonly liveAnnotations?: MachineAnnotations;
       /** Protected objects that are being deleted and whose annotation was taken away: "Machine default/a". */
       readonly released?: readonly string[];
       /** The cluster's UID as this very object remembers it, for when the state is lost; absent of a copy. */

@@ -110,6 +110,7 @@ describe("Controller", () => {
         return Promise.reject(new CapstanError({ code: "LOCKED", source: "user", message }));
       },
       noteCluster: () => {},
+      openWorkload: () => Promise.reject(new Error("no cluster is asked")),
       newClusterUid: () => "uid",
       newDigestKey: () => "key",
       ownerMark: undefined,

@@ -73,6 +73,11 @@ function changeText({ trial, files, change }: TriedField): string {
     case "create":
       return "hosts come or go";
     default:
-      return trial.field.startsWith("spec.template.spec") ? "new Machines only" : "from then on";
+      return isForNewMachines(trial) ? "new Machines only" : "from then on";
   }
+}
+
+/** How the deletion of a Machine goes is said of those that there are, too. */
+function isForNewMachines({ field, keeps }: FieldTrial): boolean {
+  return field.startsWith("spec.template.spec") && keeps === undefined;
 }

@@ -41,7 +41,7 @@ export interface FieldRun {
 export type Which = "one" | "other";
 
 const key = "default/prod";
-const traits = { ...plainWorld, restarts: true, tellsTimes: true };
+const plainTraits = { ...plainWorld, restarts: true, tellsTimes: true };
 const pool = "pool";
 /** Beside the object that a trial is about, so that no trial is about the last worker. */
 const others: readonly Manifest[] = [
@@ -102,7 +102,7 @@ const driftRules = (desired: Desired) => rulesOfRequest(objectsOf(desired));
 /** `capstan up` after each step. */
 export async function runInFiles(trial: FieldTrial, which: Which): Promise<FieldRun> {
   const { refused, warned } = read(objectsAt(trial, which, []));
-  const engine = new FakeEngine({ traits, driftRules, allow: [] });
+  const engine = keeping(trial, new FakeEngine({ traits: traitsOf(trial), driftRules, allow: [] }));
   const ends: string[] = [];
   const fingerprints = new Fingerprints();
   for (const stage of refused.length > 0 ? [] : stagesOf(trial)) {
@@ -125,6 +125,18 @@ export async function runInFiles(trial: FieldTrial, which: Which): Promise<Field
     fingerprints.note(held?.fingerprint);
   }
   return { refused, warned, calls: callsOf(engine), ends, shown: {} };
+}
+
+function traitsOf({ keeps }: FieldTrial) {
+  return keeps === undefined ? plainTraits : { ...plainTraits, joins: true };
+}
+
+function keeping({ keeps }: FieldTrial, engine: FakeEngine): FakeEngine {
+  const { hosts } = engine.cloud;
+  if (keeps === "pods") hosts.blockersOf = () => [{ pod: "default/a", why: "it stays" }];
+  if (keeps === "volumes") hosts.volumesOf = () => ["default/data"];
+  if (keeps === "Nodes") hosts.keepsNode = () => true;
+  return engine;
 }
 
 function endOf(outcome: CommandOutcome, { clock }: FakeEngine): string {
@@ -187,7 +199,7 @@ class Fingerprints {
 
 /** The watch loop until it rests, after each step. */
 export async function runOnServer(trial: FieldTrial, which: Which): Promise<FieldRun> {
-  const world = new FakeEngine({ traits });
+  const world = keeping(trial, new FakeEngine({ traits: traitsOf(trial) }));
   const controller = new FakeController(world);
   const { server } = controller;
   const ends: string[] = [];
@@ -245,7 +257,7 @@ export async function changeOf(trial: FieldTrial): Promise<string> {
   const from = read(objectsAt(trial, "one", []));
   const to = read(objectsAt(trial, "other", []));
   if (from.desired === undefined || from.refused.length + to.refused.length > 0) return "";
-  const engine = new FakeEngine({ traits, driftRules });
+  const engine = new FakeEngine({ traits: plainTraits, driftRules });
   await engine.settle(from.desired);
   if (to.desired === undefined) return "";
   try {

@@ -30,6 +30,8 @@ export interface FieldTrial {
   /** Laid over the other. */
   readonly other: JsonObject;
   readonly steps?: readonly TrialStep[];
+  /** Its hosts are nodes, of which this does not go when they are deleted. */
+  readonly keeps?: "pods" | "volumes" | "Nodes";
   /** What it decides, where no input of a provider shows it: "which Machines go first". */
   readonly decides?: string;
   /** An API server shows its effect, and nothing else does. */

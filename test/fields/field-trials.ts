@@ -119,6 +119,16 @@ const ofMachineSpecs: readonly PartOfTrial[] = [
   })),
 ];
 
+/** How long the deletion of a Machine takes that `steps` ask for. */
+const deletions = (...steps: TrialStep[]) =>
+  (
+    [
+      ["nodeDrainTimeoutSeconds", "pods", "how long pods may take to move"],
+      ["nodeVolumeDetachTimeoutSeconds", "volumes", "how long volumes may take to be detached"],
+      ["nodeDeletionTimeoutSeconds", "Nodes", "how long the deletion of the Node is tried for"],
+    ] as const
+  ).map(([name, keeps, decides]) => values(`deletion.${name}`, 1, 3, { keeps, decides, steps }));
+
 /** The parts below a path of an object. */
 function below(path: string, parts: readonly PartOfTrial[]): PartOfTrial[] {
   return parts.map(({ field, one, other, both, ...rest }) => ({
@@ -235,7 +245,7 @@ const ofSets: readonly PartOfTrial[] = [
     { "example.com/note": "a" },
     { withoutEffect: ofObjects, isShown: true },
   ),
-  ...below("spec.template.spec", ofMachineSpecs),
+  ...below("spec.template.spec", [...ofMachineSpecs, ...deletions(change(replicas(1)))]),
 ];
 
 const budget = (bound: string) =>
@@ -321,7 +331,10 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
     protect,
     policy,
     updatePolicy(disk("spec.providerSpec.value")),
-    ...below("spec", ofMachineSpecs),
+    ...below("spec", [
+      ...ofMachineSpecs,
+      ...deletions(change(at("spec.providerSpec.value.size", "medium"))),
+    ]),
   ],
   MachineSet: [
     ...ofSets,

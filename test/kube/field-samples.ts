@@ -78,6 +78,13 @@ const machineSpecs: readonly JsonObject[] = [
     },
   },
   { providerID: "local://somewhere" },
+  {
+    deletion: {
+      nodeDrainTimeoutSeconds: 600,
+      nodeVolumeDetachTimeoutSeconds: 0,
+      nodeDeletionTimeoutSeconds: 10,
+    },
+  },
 ];
 
 const inTemplate = (spec: JsonObject): JsonObject => ({ spec: { template: { spec } } });

@@ -139,6 +139,23 @@ describe("intentOf", () => {
     });
   });
 
+  it("tells how Machines say that their deletion goes, and is another one once a hook is gone", () => {
+    const hook = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/a": "" };
+    const intentWith = (annotations: Record<string, string>) =>
+      intentOf(
+        liveCluster([
+          live(machineSet("set", 1)),
+          live(machine("derived"), { metadata: { ...derived, annotations } }),
+          live(machine("going"), { metadata: { ...deleted, annotations } }),
+        ]),
+        providers,
+      );
+    const held = intentWith({ ...hook, other: "x" });
+    assert.deepEqual(held.kind === "want" && held.liveAnnotations, { derived: hook, going: hook });
+    assert.notEqual(intentWith({ other: "x" }).digest, held.digest);
+    assert.equal(intentWith({ other: "x" }).digest, intentWith({}).digest);
+  });
+
   describe("of sets and Machines that overlap", () => {
     const db = live(machineSet("db", 1));
     const inDb = { metadata: { labels: { ...db.metadata.labels, set: "db" } } };

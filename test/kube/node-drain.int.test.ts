@@ -1,6 +1,13 @@
 import assert from "node:assert/strict";
-import { AppsV1Api, CoreV1Api, PatchStrategy, type V1Node } from "@kubernetes/client-node";
+import {
+  AppsV1Api,
+  CoreV1Api,
+  PatchStrategy,
+  StorageV1Api,
+  type V1Node,
+} from "@kubernetes/client-node";
 import { drainRound, uncordonOurs } from "../../src/kube/node-drain.js";
+import { attachedVolumes } from "../../src/kube/node-volumes.js";
 import { within } from "../../src/kube/requests.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
@@ -38,7 +45,7 @@ describe("a drain, on a real API server with budgets of disruption", () => {
     core = server.config.makeApiClient(CoreV1Api);
     const apps = server.config.makeApiClient(AppsV1Api);
     round = async () => {
-      const blockers = await drainRound(await read(), { core, apps, nowMs: Date.now() });
+      const { blockers } = await drainRound(await read(), { core, apps, nowMs: Date.now() });
       return blockers.map(({ pod: name, why }) => `${name}: ${why}`);
     };
     const objects = [
@@ -94,6 +101,60 @@ describe("a drain, on a real API server with budgets of disruption", () => {
       ),
       "drained",
     );
+  });
+
+  it("tells of volumes that are attached, but for those of pods that stay", async () => {
+    const storage = server.config.makeApiClient(StorageV1Api);
+    const apps = server.config.makeApiClient(AppsV1Api);
+    const attached = async () =>
+      attachedVolumes(await read(), { core, apps, storage, nowMs: Date.now() });
+    assert.deepEqual(await attached(), []);
+    const claims = ["data", "logs"].map((name) => ({
+      apiVersion: "v1",
+      kind: "PersistentVolume",
+      metadata: { name: `pv-${name}` },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        csi: { driver: "csi.example.com", volumeHandle: name },
+        claimRef: { kind: "PersistentVolumeClaim", namespace: "default", name },
+      },
+    }));
+    const attachments = ["data", "logs"].map((name) => ({
+      apiVersion: "storage.k8s.io/v1",
+      kind: "VolumeAttachment",
+      metadata: { name },
+      spec: {
+        attacher: "csi.example.com",
+        nodeName: node,
+        source: { persistentVolumeName: `pv-${name}` },
+      },
+    }));
+    const keeper = pod("keeper", { labels: { "cluster.x-k8s.io/drain": "skip" } });
+    const volumes = [{ name: "logs", persistentVolumeClaim: { claimName: "logs" } }];
+    const kept = { ...keeper, spec: { ...keeper.spec, volumes } };
+    const objects = [...claims, ...attachments, kept];
+    await server.apply(objects.map((one) => JSON.stringify(one)).join("\n---\n"));
+    assert.deepEqual(await attached(), [], "no attacher has attached them yet");
+    for (const name of ["data", "logs"]) {
+      const body = { status: { attached: true } };
+      await storage.patchVolumeAttachmentStatus({ name, body }, within(PatchStrategy.MergePatch));
+    }
+    assert.deepEqual(await attached(), ["default/data"]);
+    await storage.deleteVolumeAttachment({ name: "data" });
+    assert.deepEqual(await attached(), []);
+  });
+
+  it("remembers since when a Node takes no more pods", async () => {
+    const apps = server.config.makeApiClient(AppsV1Api);
+    const nowMs = Date.parse("2026-05-04T10:11:12Z");
+    const name = "since";
+    await server.apply(JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name } }));
+    for (const laterMs of [0, 60_000]) {
+      const look = { core, apps, nowMs: nowMs + laterMs };
+      const { sinceMs } = await drainRound(await core.readNode({ name }), look);
+      assert.equal(sinceMs, nowMs);
+    }
   });
 
   it("takes back its own cordons alone", async () => {

@@ -547,6 +547,43 @@ const cases: readonly Case[] = [
       ],
     ],
   },
+  {
+    name: "a timeout as v1beta1 of Cluster API spells it is understood",
+    texts: [cluster, machine.replace("spec:", "spec:\n  nodeDrainTimeout: 10m")],
+    want: [
+      [
+        "OLD_SPELLING",
+        "f.yaml:16:3: warning: Machine default/m: spec.nodeDrainTimeout: older spelling of nodeDrainTimeoutSeconds\n  hint: write nodeDrainTimeoutSeconds",
+      ],
+    ],
+  },
+  {
+    name: "one that is no duration is refused where it stands",
+    texts: [cluster, machine.replace("spec:", "spec:\n  nodeVolumeDetachTimeout: soon")],
+    want: [
+      [
+        "OLD_SPELLING",
+        "f.yaml:16:3: warning: Machine default/m: spec.nodeVolumeDetachTimeout: older spelling of nodeVolumeDetachTimeoutSeconds\n  hint: write nodeVolumeDetachTimeoutSeconds",
+      ],
+      [
+        "WRONG_TYPE",
+        'f.yaml:16:3: error: Machine default/m: spec.nodeVolumeDetachTimeout: "soon" must be of type integer',
+      ],
+    ],
+  },
+  {
+    name: "a timeout that is negative",
+    texts: [
+      cluster,
+      machine.replace("spec:", "spec:\n  deletion: { nodeDeletionTimeoutSeconds: -1 }"),
+    ],
+    want: [
+      [
+        "NOT_ALLOWED",
+        "f.yaml:16:15: error: Machine default/m: spec.deletion.nodeDeletionTimeoutSeconds: -1 must be >= 0",
+      ],
+    ],
+  },
 ];
 
 describe("rules that span fields and objects", () => {

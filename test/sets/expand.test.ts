@@ -96,6 +96,19 @@ describe("a changed template", () => {
     assert.deepEqual(sizesOf(after), ["small", "small", "large"]);
   });
 
+  it("says of all machines of a MachineSet how their deletion goes", () => {
+    const limited = (seconds: number) => {
+      const set = machineSet("db", 2) as { spec: { template: { spec: object } } };
+      Object.assign(set.spec.template.spec, { deletion: { nodeDrainTimeoutSeconds: seconds } });
+      return set as unknown as ReturnType<typeof machineSet>;
+    };
+    const before = expand([limited(60)]);
+    const timeouts = (machines: typeof before) =>
+      machines.map(({ spec }) => spec.deletion?.nodeDrainTimeoutSeconds);
+    assert.deepEqual(timeouts(expand([limited(5)], before)), [5, 5]);
+    assert.deepEqual(timeouts(expand([machineSet("db", 2)], before)), [undefined, undefined]);
+  });
+
   it("of a MachineDeployment keeps its set when every machine can follow in place", () => {
     const before = expand([machineDeployment("web", 2, { diskGib: 20 })]);
     const after = expand([machineDeployment("web", 3, { diskGib: 40, tags: { a: "b" } })], before);

@@ -156,6 +156,7 @@ export class FakeController {
         return work(workEngine);
       },
       noteCluster: () => {},
+      openWorkload: world.cloud.hosts.openWorkload(() => world.cloud.alive()),
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
       newDigestKey: () => "key",
       ownerMark: undefined,

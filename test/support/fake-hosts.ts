@@ -54,8 +54,12 @@ export class FakeHosts {
   readonly drained = new Set<string>();
   /** Pods that do not go from a host, by its name. */
   blockersOf: (host: string) => readonly DrainBlocker[] = () => [];
+  /** Volumes that are attached to a host, by its name. */
+  volumesOf: (host: string) => readonly string[] = () => [];
   /** Whether a host that runs has become a node, by its name. */
   hasJoined: (host: string) => boolean = () => true;
+  /** Whether a host's Node is not deleted when it is asked for, by its name. */
+  keepsNode: (host: string) => boolean = () => false;
   /** Whether etcd takes nobody out. */
   refusesToLeave = false;
   /** Whether the cluster is to have a control plane once what is under way is done. */
@@ -113,8 +117,9 @@ export class FakeHosts {
           this.cordoned.add(name);
           const blockers = this.blockersOf(name);
           if (blockers.length === 0) this.drained.add(name);
-          return blockers;
+          return { blockers };
         }),
+      attachedVolumes: ({ name }) => answering(() => this.volumesOf(name)),
       uncordon: (hosts) =>
         answering(() => {
           for (const { name } of hosts) this.cordoned.delete(name);
@@ -123,7 +128,10 @@ export class FakeHosts {
         this.refusesToLeave
           ? Promise.reject(noAnswer("etcd has no majority without it"))
           : answering(() => void this.leftMembers.add(name)),
-      deleteNode: ({ name }) => answering(() => void this.deletedNodes.add(name)),
+      deleteNode: ({ name }) =>
+        this.keepsNode(name)
+          ? Promise.reject(noAnswer("it is too busy"))
+          : answering(() => void this.deletedNodes.add(name)),
       revoke: ({ token }) => answering(() => void this.tokens.delete(token)),
     });
   }

@@ -132,7 +132,7 @@ describe("a cluster whose hosts join each other", () => {
       assert.equal(nodes.drained.size, 1);
       assert.match(
         reasons.join("\n"),
-        /^LocalHost\/web-\w+-1: 1 pod has to go first: default\/a \(its budget allows none\)$/m,
+        /^LocalHost\/web-\w+-1: 1 pod has to go first since [\dT:-]+Z: default\/a \(its budget allows none\)$/m,
       );
     });
 

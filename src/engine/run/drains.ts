@@ -1,12 +1,19 @@
-import { isCapstanError } from "../../api/error.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
 import { keepsControlPlane } from "../../records/target.js";
-import type { DrainBlocker } from "../../workload/drain/eviction-round.js";
+import { hostMachines } from "../../records/host-machine.js";
+import {
+  type DeletionTerms,
+  deletionTermsOf,
+  type HookStage,
+} from "../../workload/drain/deletion-terms.js";
 import { callContext } from "./handler-session.js";
+import { deletionHeld, type HeldHost, heldText, keptWith } from "./held-hosts.js";
+import { HostDeletion, stageText } from "./host-deletion.js";
 import { nodeHostOf } from "./run-bootstrap.js";
 import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
@@ -17,10 +24,6 @@ const roundBackoff: Backoff = { firstMs: 500, factor: 2, maxMs: 10_000 };
 const silencePatienceMs = 60_000;
 /** As many as an API server answers without asking to slow down. */
 const drainsAtATime = 8;
-/** As many as fit into a line that people read. */
-const mostNamed = 3;
-
-type Blocked = ReadonlyMap<NodeKey, readonly DrainBlocker[]>;
 
 /**
  * Moves pods away from hosts before they are deleted. No engine runs meanwhile, and nothing of it is recorded: whoever
@@ -38,26 +41,46 @@ export class Drains {
     this.mayBeCordoned = follow;
   }
 
-  /** Until no pod that has to go is left on any of the hosts, or the time is up. */
-  async drained(keys: readonly NodeKey[], waits: Waits): Promise<void> {
-    const { clock, stop, timeoutMs, goal, report } = waits;
-    if (keys.length === 0 || this.isSilent || !hasNodes(waits)) return;
-    const letGo = new Set(goal.transaction.letGo);
+  /**
+   * Which of these deletions may go now. Until no pod that has to go and no volume is left on any of the hosts, or the time is up;
+   * a host that a hook holds stays, with everything that it needs.
+   */
+  async departures(keys: readonly NodeKey[], waits: Waits): Promise<Departures> {
+    const leaving = leavingAmong(keys, waits);
+    const asks = hasNodes(waits) && !this.isSilent;
+    const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
+    if (leaving.length === 0 || (!asks && !mayBeHeld)) return { going: keys };
     const observation = await waits.observe();
-    // What is let go stays a host, whose pods are not ours to move.
-    const hosts = hostsAmong(
-      keys.filter((key) => !letGo.has(key)),
-      observation,
-      waits,
+    const present = presentAmong(keys, observation);
+    const there = leaving.flatMap((one) => {
+      const host = present.get(one.key);
+      return host === undefined || host.phase === "gone" ? [] : [{ ...one, host }];
+    });
+    // As in Cluster API, pods of a cluster that goes as a whole are nobody's to move, whoever would say when.
+    const nodes = there.filter(({ host }) => hasNodes(waits) && host.phase === "ready");
+    const held = heldBy("preDrain", nodes);
+    const free = (hosts: typeof there) =>
+      hosts.filter(({ key }) => held.every((one) => one.key !== key));
+    if (asks) await this.drained(free(nodes), observation, waits);
+    held.push(...heldBy("preTerminate", free(there)));
+    return departuresOf(keys, held, waits);
+  }
+
+  private async drained(
+    nodes: readonly LeavingNode[],
+    observation: Observation,
+    waits: Waits,
+  ): Promise<void> {
+    const { clock, stop, report } = waits;
+    const deletions = nodes.map(
+      ({ key, host, terms }) => new HostDeletion(key, nodeHostOf(host), terms),
     );
+    const hosts = nodes.map(({ host }) => host);
     const sinceMs = clock.now();
-    const { number, deadlineAtMs } = goal.transaction;
-    // Deletions that are owed have no deadline: nothing is taken back any more.
-    const isCommitted = waits.recorded().revision?.number === number;
-    const untilMs = Math.min(sinceMs + timeoutMs, isCommitted ? Infinity : deadlineAtMs);
+    const untilMs = untilMsOf(waits);
     let told = "";
     for (let rounds = 1; ; rounds += 1) {
-      const round = await roundOf(hosts, observation, waits);
+      const round = await roundOf(deletions, () => clusterOf(hosts, observation, waits), waits);
       if (round.kind === "drained") return;
       const endMs = round.kind === "silent" ? sinceMs + silencePatienceMs : untilMs;
       const isOver = round.kind === "refused" || clock.now() >= Math.min(untilMs, endMs);
@@ -75,57 +98,115 @@ export class Drains {
     if (!this.mayBeCordoned || !hasNodes(waits)) return;
     this.mayBeCordoned = false;
     const wanted = waits.goal.target.machines.map(({ host }) => host);
-    const hosts = hostsAmong(wanted, observation, waits);
+    const present = [...presentAmong(wanted, observation).values()];
+    const hosts = present.filter(({ phase }) => phase === "ready");
     try {
       const cluster = await clusterOf(hosts, observation, waits);
-      await cluster?.uncordon(hosts.map(([, host]) => nodeHostOf(host)));
+      await cluster?.uncordon(hosts.map(nodeHostOf));
     } catch (error) {
       if (!isCapstanError(error)) throw error;
     }
   }
 }
 
-type Hosts = readonly (readonly [NodeKey, Observed])[];
+/** What a pass may delete of what was asked for. */
+interface Departures {
+  readonly going: readonly NodeKey[];
+  /** HELD, of the others; absent: there are none. */
+  readonly held?: CapstanError;
+}
+
+/** A host that is to go, and what its machine says of that. */
+interface Leaving {
+  readonly key: NodeKey;
+  readonly machine: string;
+  readonly terms: DeletionTerms;
+}
+
+interface LeavingNode extends Leaving {
+  readonly host: Observed;
+}
+
+/** One whose machine nobody knows goes as any other. What is let go stays a host: its pods are not ours to move. */
+function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
+  const { goal, provider, liveAnnotations } = waits;
+  const letGo = new Set(goal.transaction.letGo);
+  const machineOf = hostMachines(goal.target, waits.recorded(), liveAnnotations);
+  return keys
+    .filter((key) => key.startsWith(nodeKey(provider.hostKind, "")) && !letGo.has(key))
+    .map((key) => {
+      const { machine, annotations } = machineOf(key) ?? {};
+      const terms = deletionTermsOf(annotations, machine?.spec.deletion);
+      return { key, machine: machine?.name ?? key, terms };
+    });
+}
+
+function hooksIn({ hooks }: DeletionTerms) {
+  return [...hooks.preDrain, ...hooks.preTerminate];
+}
+
+function heldBy(stage: HookStage, leaving: readonly Leaving[]): HeldHost[] {
+  return leaving.flatMap(({ key, machine, terms }) => {
+    const hooks = terms.hooks[stage];
+    return hooks.length === 0 ? [] : [{ key, machine, hooks }];
+  });
+}
+
+function departuresOf(
+  keys: readonly NodeKey[],
+  held: readonly HeldHost[],
+  waits: Waits,
+): Departures {
+  if (held.length === 0) return { going: keys };
+  const { cluster, transaction } = waits.goal;
+  const kept = keptWith(
+    held.map(({ key }) => key),
+    waits.recorded(),
+  );
+  const how = { sinceMs: transaction.startedAtMs, isLive: waits.liveAnnotations !== undefined };
+  const reason = held.map((host) => heldText(host, how.sinceMs)).join("; ");
+  waits.report({ kind: "waiting", keys: [], reason });
+  return {
+    going: keys.filter((key) => !kept.has(key)),
+    held: deletionHeld(cluster, held, how),
+  };
+}
 
 /** Of a cluster that goes on: one that goes as a whole takes its pods along. */
 function hasNodes({ bootstrap, goal }: Waits): boolean {
   return bootstrap !== undefined && keepsControlPlane(goal.target);
 }
 
-function hostsAmong(
-  keys: readonly NodeKey[],
-  observation: Observation,
-  { provider }: Waits,
-): Hosts {
-  return [...presentAmong(keys, observation)].filter(
-    ([, { who, phase }]) => who.kind === provider.hostKind && phase === "ready",
-  );
-}
-
 async function clusterOf(
-  [first]: Hosts,
+  [first]: readonly Observed[],
   observation: Observation,
   waits: Waits,
 ): Promise<WorkloadCluster | undefined> {
   if (first === undefined) return undefined;
   const context = callContext(waits.clock, waits.stop);
-  return waits.bootstrap?.workloadBeside(observation, first[1], waits.recorded(), context);
+  return waits.bootstrap?.workloadBeside(observation, first, waits.recorded(), context);
 }
 
 type DrainRound =
   | { readonly kind: "drained" }
   | { readonly kind: "blocked" | "silent" | "refused"; readonly reason: string };
 
-async function roundOf(hosts: Hosts, observation: Observation, waits: Waits): Promise<DrainRound> {
+async function roundOf(
+  deletions: readonly HostDeletion[],
+  open: () => Promise<WorkloadCluster | undefined>,
+  { clock }: Waits,
+): Promise<DrainRound> {
   try {
-    const cluster = await clusterOf(hosts, observation, waits);
+    const cluster = await open();
     if (cluster === undefined) return { kind: "drained" };
-    const rounds = await mapBounded(hosts, drainsAtATime, async ([key, host]) => {
-      return [key, await cluster.drain(nodeHostOf(host))] as const;
+    const nowMs = clock.now();
+    const stages = await mapBounded(deletions, drainsAtATime, async (deletion) => {
+      const stage = await deletion.next(cluster, nowMs);
+      return stage === undefined ? [] : [`${deletion.key}: ${stageText(stage)}`];
     });
-    const blocked = new Map(rounds.filter(([, blockers]) => blockers.length > 0));
-    if (blocked.size === 0) return { kind: "drained" };
-    return { kind: "blocked", reason: blockedText(blocked) };
+    const reasons = stages.flat();
+    if (reasons.length === 0) return { kind: "drained" };
+    return { kind: "blocked", reason: reasons.join("; ") };
   } catch (error) {
     if (!isCapstanError(error)) throw error;
     const reason = `pods cannot be moved away first: ${error.message}`;
@@ -133,14 +214,9 @@ async function roundOf(hosts: Hosts, observation: Observation, waits: Waits): Pr
   }
 }
 
-/** "LocalHost/web-1: 2 pods have to go first: default/a (is ending), default/b (...)", host by host. */
-function blockedText(blocked: Blocked): string {
-  return [...blocked]
-    .map(([host, pods]) => {
-      const named = pods.slice(0, mostNamed).map(({ pod, why }) => `${pod} (${why})`);
-      const more = pods.length > mostNamed ? [`${pods.length - mostNamed} more`] : [];
-      const count = pods.length === 1 ? "1 pod has" : `${pods.length} pods have`;
-      return `${host}: ${count} to go first: ${[...named, ...more].join(", ")}`;
-    })
-    .join("; ");
+/** Deletions that are owed have no deadline: nothing is taken back any more. */
+function untilMsOf(waits: Waits): number {
+  const { number, deadlineAtMs } = waits.goal.transaction;
+  const isCommitted = waits.recorded().revision?.number === number;
+  return Math.min(waits.clock.now() + waits.timeoutMs, isCommitted ? Infinity : deadlineAtMs);
 }

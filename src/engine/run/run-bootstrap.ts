@@ -1,4 +1,4 @@
-import { CapstanError, isCapstanError } from "../../api/error.js";
+import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
 import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { deliveryOf, secretNameOf, termsFor } from "../../bootstrap/host/delivery.js";
@@ -23,6 +23,7 @@ import type {
   UserData,
   UserDataTerms,
 } from "../../provider/port.js";
+import { hostMachines } from "../../records/host-machine.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { recordedKeys, stageOfHost } from "../../records/recorded-keys.js";
 import {
@@ -32,12 +33,14 @@ import {
   type Target,
   type TargetMachine,
 } from "../../records/target.js";
+import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { presentAmong } from "../../plan/observation.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
+import { NodeDeletions, type OwedNode } from "./node-deletions.js";
 import type { NodeHost, OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
 /** How long a token is good for the one host that it was made for. */
@@ -96,6 +99,8 @@ export class RunBootstrap {
   private gone: ReadonlySet<string> = new Set();
   /** Until when an API server that did not answer is not asked for what nobody needs, milliseconds since the epoch. */
   private silentUntilMs = 0;
+  /** The Nodes of hosts that this run deletes. */
+  readonly nodes = new NodeDeletions();
 
   private constructor(private readonly request: BootstrapRequest) {}
 
@@ -443,25 +448,23 @@ export class RunBootstrap {
     );
   }
 
-  /** A Node that stays is an eyesore, and no more than that. */
   private async forgetNode(
     ctx: CallContext,
     host: Pick<Observed, "who" | "status">,
     records: PriorState,
   ): Promise<void> {
-    const nowMs = ctx.clock.now();
-    if (host.who.kind !== this.request.provider.hostKind || !keepsControlPlane(this.request.target))
-      return;
-    if (nowMs < this.silentUntilMs) return;
-    try {
-      const known = this.workload?.store;
-      const cluster = await (known ??
-        this.workloadAmong(await this.observed(ctx, host.who), host.who, records, ctx));
-      await cluster.deleteNode(nodeHostOf(host));
-    } catch (error) {
-      if (!isCapstanError(error)) throw error;
-      this.silentUntilMs = nowMs + silenceMs;
-    }
+    const { who } = host;
+    const { target } = this.request;
+    if (who.kind !== this.request.provider.hostKind || !keepsControlPlane(target)) return;
+    const { machine } = hostMachines(target, records)(keyOf(who)) ?? {};
+    const node: OwedNode = {
+      host: nodeHostOf(host),
+      timeoutSeconds: machine?.spec.deletion?.nodeDeletionTimeoutSeconds,
+      open: async (now) =>
+        this.workload?.store ??
+        this.workloadAmong(await this.observed(now, who), who, records, now),
+    };
+    await this.nodes.delete(node, ctx);
   }
 
   private isMember({ kind, name }: Identity, records: PriorState): boolean {
@@ -508,16 +511,6 @@ export class RunBootstrap {
   }
 }
 
-function noEndpoint({ cluster, name }: Identity): CapstanError {
-  return new CapstanError({
-    code: "UNKNOWN_PRESENCE",
-    source: "cloud",
-    subject: name,
-    message: `cannot tell host ${name} where the API server of ${cluster} answers: the cloud does not show it yet`,
-    retryable: true,
-  });
-}
-
 export function nodeHostOf({ who, status }: Pick<Observed, "who" | "status">): NodeHost {
   const { providerId } = status;
   const texts = Object.values(status)
@@ -532,24 +525,4 @@ function keysIn(records: PriorState, who: Identity): HostKeys {
   const keys = keysAt(records.transaction?.keys, stageOfHost(records, nodeKey(kind, name)));
   if (keys === undefined) throw noKeys(who);
   return keys;
-}
-
-function noKeys({ cluster, name }: Identity): CapstanError {
-  return new CapstanError({
-    code: "NOT_FOUND",
-    source: "user",
-    subject: name,
-    message: `cannot make host ${name} a node: the state of ${cluster} holds no keys`,
-    hint: "it was adopted without them: they are in a backup, if there is one, for capstan up --adopt --certificates",
-  });
-}
-
-function controlPlaneLost({ cluster, name }: Identity): CapstanError {
-  return new CapstanError({
-    code: "CONTROL_PLANE_LOST",
-    source: "cloud",
-    subject: cluster,
-    message: `cannot make host ${name}: the control plane of ${cluster} has run, and no member of it is left to join`,
-    hint: "a new one would begin another cluster under its name; capstan destroy removes what is left, and capstan up makes it anew",
-  });
 }

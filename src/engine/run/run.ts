@@ -5,11 +5,11 @@ import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { planRemaining } from "../../plan/planner/make-plan.js";
-import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
-import { importIn } from "../../records/imports.js";
+import type { Plan, RemainingPlan } from "../../plan/plan.js";
+import type { MachineAnnotations } from "../../records/host-machine.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources, isOpen } from "../../records/prior-state.js";
-import type { Clock, InfrastructureProvider } from "../../provider/port.js";
+import type { CallContext, Clock, InfrastructureProvider } from "../../provider/port.js";
 import { timingOf } from "../../provider/timing.js";
 import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
 import {
@@ -29,6 +29,7 @@ import { AvailabilityTracker } from "./availability.js";
 import { Drains } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
+import { importsOf, isRecording, requestInfoOf, shownBy } from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
 import { isPassRecorded, livingAs } from "./pass-record.js";
@@ -55,6 +56,8 @@ export interface RunOptions {
   readonly openWorkload: OpenWorkload;
   /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
   readonly keys?: KeySource | undefined;
+  /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
+  readonly liveAnnotations?: MachineAnnotations | undefined;
   readonly report: (event: RunEvent) => void;
   /** Told of every look at the cloud, with the records it was held against. */
   readonly onObservation?: (state: StackState, observation: Observation) => void;
@@ -123,6 +126,7 @@ export class Run {
       const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") {
+        await this.bootstrap?.nodes.finish(this.context(), this.options.timeoutMs);
         const { passes, inventory } = this;
         return omitUndefined({ kind: "done", passes, inventory });
       }
@@ -135,6 +139,10 @@ export class Run {
       }
       await this.carryOut(action, situation.plan).catch((error: unknown) => this.fail(error));
     }
+  }
+
+  private context(): CallContext {
+    return callContext(this.options.clock, this.options.stop);
   }
 
   private stopped(action: Extract<Action, { kind: "stop" | "rollBack" }>): RunResult {
@@ -158,8 +166,18 @@ export class Run {
     } catch (unreadable) {
       throw unreadableAfter(error, unreadable);
     }
-    // No failure of the change: it waits, open, until there is room again.
-    if (isOfStorage(error) && this.isBegun()) throw error;
+    // No failure of the change: it waits, open, until there is room again, or nobody holds it.
+    if ((isOfStorage(error) || this.isHeldOpen(error)) && this.isBegun()) throw error;
+  }
+
+  /** What is taken back, destroyed or owed has no other way to go. */
+  private isHeldOpen({ code }: CapstanError): boolean {
+    const isForward = this.goal.transaction.direction === "forward" && !leadsToNothing(this.goal);
+    return code === "HELD" && isForward && !this.isCommitted();
+  }
+
+  private isCommitted(): boolean {
+    return this.state.revision?.number === this.goal.transaction.number;
   }
 
   private isBegun(): boolean {
@@ -169,8 +187,7 @@ export class Run {
   private async situation(): Promise<Situation> {
     const { options, state } = this;
     const observation = await this.observe();
-    const context = callContext(options.clock, options.stop);
-    await this.bootstrap?.settleNew(context, observation, state);
+    await this.bootstrap?.settleNew(this.context(), observation, state);
     await this.drains.uncordoned(observation, this.waits());
     return omitUndefined({
       plan: this.planAgain(observation),
@@ -225,12 +242,12 @@ export class Run {
   }
 
   private async observe(): Promise<Observation> {
-    const { provider, clock, stop, driftFilter = noFilter } = this.options;
+    const { provider, driftFilter = noFilter } = this.options;
     const { cluster, transaction } = this.goal;
     const scope = { cluster, clusterUid: transaction.clusterUid };
     // Before the begin no record says which cloud the plan is about.
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
-    const context = callContext(clock, stop);
+    const context = this.context();
     const observation = await observe(provider, context, scope, this.state, cloud);
     this.options.onObservation?.(this.state, observation);
     const seen = filtered(driftFilter, observation, this.state);
@@ -288,8 +305,7 @@ export class Run {
 
   /** What was kept for hosts that are no longer to be made goes while a record still names them. */
   private async begin(plan: RemainingPlan): Promise<void> {
-    const { clock, stop } = this.options;
-    await this.bootstrap?.forgetUnmade(callContext(clock, stop), this.state);
+    await this.bootstrap?.forgetUnmade(this.context(), this.state);
     await this.pass(plan, { kind: "begin" });
   }
 
@@ -298,9 +314,10 @@ export class Run {
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
   ): Promise<void> {
     this.announce(keys, deletions, reason);
-    await this.drains.drained(deletions, this.waits());
+    const { going, held } = await this.drains.departures(deletions, this.waits());
+    if (held !== undefined && keys.length + going.length === 0) throw held;
     for (const key of keys) this.tried.add(key);
-    const allowed = { allowed: new Set(keys), deletions: new Set(deletions) };
+    const allowed = { allowed: new Set(keys), deletions: new Set(going) };
     await this.pass(plan, { kind: "change", ...allowed });
     for (const key of keys) this.done.add(key);
   }
@@ -324,12 +341,12 @@ export class Run {
     leftovers,
     reason,
   }: Extract<Action, { kind: "removeLeftovers" }>): Promise<void> {
-    const { clock, stop, provider, timeoutMs, report } = this.options;
+    const { provider, timeoutMs, report } = this.options;
     this.announce([], [], reason);
     await removeLeftovers(leftovers, {
       provider,
       scope: leftoverScopeOf(this.state),
-      context: callContext(clock, stop),
+      context: this.context(),
       timeoutMs,
       waiting: (why) => report({ kind: "waiting", keys: [], reason: why }),
       removed: (leftover) => {
@@ -344,14 +361,19 @@ export class Run {
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
     if (deletions.length > 0) this.announce([], deletions, reason);
-    await this.drains.drained(deletions, this.waits());
-    const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(deletions) };
+    const { going, held } = await this.drains.departures(deletions, this.waits());
+    // The change itself is done: what somebody holds is owed from then on.
+    if (held !== undefined && going.length === 0 && this.isCommitted()) throw held;
+    const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(going) };
     await this.pass(plan, { kind: "commit", ...allowed });
     if (!this.hasToldCommit) {
       this.hasToldCommit = true;
       this.options.report({ kind: "committed", revision: this.goal.transaction.number });
     }
-    if (this.terminations.keys.length === 0) await this.close();
+    if (this.terminations.keys.length > 0) return;
+    if (held === undefined) return this.close();
+    // What is owed now is decided by what is recorded.
+    this.state = await this.options.engine.readState(this.goal.stack);
   }
 
   /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
@@ -423,8 +445,8 @@ export class Run {
   }
 
   private tools(): RecoveryTools {
-    const { engine, provider, clock, stop } = this.options;
-    const context = callContext(clock, stop);
+    const { engine, provider, stop } = this.options;
+    const context = this.context();
     // Recovery also acts between engine runs, under our own lock alone.
     return {
       engine,
@@ -474,30 +496,4 @@ export class Run {
     if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
     throw callsFailed(this.goal.cluster, this.events);
   }
-}
-
-function isRecording({ transaction: { goal } }: Plan): boolean {
-  return goal.kind === "adopt" || goal.kind === "import";
-}
-
-function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<NodeKey, string> {
-  const imported = importIn(goal, target);
-  return new Map(imported && [[imported.host, imported.id]]);
-}
-
-function shownBy({ steps }: RemainingPlan): ReadonlySet<string> {
-  return new Set(steps.map(({ kind, key }) => `${kind} ${key}`));
-}
-
-/** The time of a transaction is that of its begin, however often it is looked at again. */
-function requestInfoOf(transaction: Omit<PlannedTransaction, "number">) {
-  const { clusterUid, owner, goal, by, startedAtMs, deadlineAtMs } = transaction;
-  return {
-    newClusterUid: clusterUid,
-    owner,
-    goal,
-    by,
-    nowMs: startedAtMs,
-    deadlineMs: deadlineAtMs - startedAtMs,
-  };
 }

@@ -1,5 +1,6 @@
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { NodeKey } from "../../graph/graph.js";
+import type { MachineAnnotations } from "../../records/host-machine.js";
 import { livingWith } from "../../records/target.js";
 import { presentAmong } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
@@ -26,6 +27,8 @@ export interface Waits {
   readonly timeoutMs: number;
   readonly availability: AvailabilityTracker;
   readonly bootstrap?: RunBootstrap;
+  /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
+  readonly liveAnnotations?: MachineAnnotations;
   readonly report: (event: RunEvent) => void;
   recorded(): StackState;
   observe(): Promise<Observation>;

@@ -1,7 +1,9 @@
+import { deletionAnnotationsAmong } from "../../api/machine-annotations.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
+import { recordedAnnotations } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState } from "../../records/prior-state.js";
 import type { LeavingHost, PlannedTransaction } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
@@ -102,10 +104,22 @@ function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionReco
   return withObjects(entryOf(last, nowMs, ending), last.target);
 }
 
-/** Their deletions may be owed still when this is the only record that there is. */
-export function formerMachines(prior: PriorState, leaving: readonly LeavingHost[], target: Target) {
+/** Their deletions may be owed still when this is the only record that there is, also of what holds them. */
+export function formerMachines(
+  prior: PriorState,
+  leaving: readonly LeavingHost[],
+  target: Target,
+): TargetMachine[] {
   const wanted = new Set(target.machines.map(({ name }) => name));
   const known = knownMachines(prior);
   const names = new Set(leaving.map(({ machine }) => machine));
-  return [...names].filter((name) => !wanted.has(name)).flatMap((name) => known.get(name) ?? []);
+  const annotationsOf = recordedAnnotations([prior.transaction?.target, prior.revision?.target]);
+  return [...names]
+    .filter((name) => !wanted.has(name))
+    .flatMap((name) => known.get(name) ?? [])
+    .map((machine) => {
+      const said = deletionAnnotationsAmong(annotationsOf(machine));
+      const deletionAnnotations = Object.keys(said).length === 0 ? undefined : said;
+      return omitUndefined({ ...machine, deletionAnnotations });
+    });
 }

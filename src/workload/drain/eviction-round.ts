@@ -92,6 +92,14 @@ export interface DrainBlocker {
   readonly why: string;
 }
 
+/** What a round of a drain has found. */
+export interface DrainLook {
+  /** When the Node was told to take no more pods, milliseconds since the epoch; absent: nobody has written it down. */
+  readonly sinceMs?: number;
+  /** Who is still in the way; none: the Node is drained. */
+  readonly blockers: readonly DrainBlocker[];
+}
+
 /** What is still in the way, those first that do not go by themselves. None: the node is drained. Pure. */
 export function blockersAfter<P extends JudgedPod>(outcome: RoundOutcome<P>): DrainBlocker[] {
   const { refused, awaited, leaving, evictLater, awaitedLater } = outcome;

@@ -1,0 +1,34 @@
+import type { NodeKey } from "../../graph/graph.js";
+import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
+import { importIn } from "../../records/imports.js";
+
+// What a run asks of the plan that it drives.
+
+/** Whether what there is only gets records. Pure. */
+export function isRecording({ transaction: { goal } }: Plan): boolean {
+  return goal.kind === "adopt" || goal.kind === "import";
+}
+
+/** Ids of hosts that an import takes, by their keys. Pure. */
+export function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<NodeKey, string> {
+  const imported = importIn(goal, target);
+  return new Map(imported && [[imported.host, imported.id]]);
+}
+
+/** What a plan has shown, in the words of its steps. Pure. */
+export function shownBy({ steps }: RemainingPlan): ReadonlySet<string> {
+  return new Set(steps.map(({ kind, key }) => `${kind} ${key}`));
+}
+
+/** The time of a transaction is that of its begin, however often it is looked at again. Pure. */
+export function requestInfoOf(transaction: Omit<PlannedTransaction, "number">) {
+  const { clusterUid, owner, goal, by, startedAtMs, deadlineAtMs } = transaction;
+  return {
+    newClusterUid: clusterUid,
+    owner,
+    goal,
+    by,
+    nowMs: startedAtMs,
+    deadlineMs: deadlineAtMs - startedAtMs,
+  };
+}

@@ -1,0 +1,55 @@
+import { type Annotations, machineAnnotations } from "../api/update-policy.js";
+import type { NodeKey } from "../graph/graph.js";
+import { owningObjects } from "../sets/owning-objects.js";
+import { knownMachines, type PriorState, recordAt } from "./prior-state.js";
+import { machineOfKey, type Target, type TargetMachine } from "./target.js";
+
+/** Annotations of the Machines that an API server holds, by name. */
+export type MachineAnnotations = Readonly<Record<string, Annotations>>;
+
+/** The machine of a host, with what it is annotated with. */
+interface HostMachine {
+  readonly machine: TargetMachine;
+  readonly annotations: Annotations;
+}
+
+/**
+ * Tells of hosts which machines they serve, or served: by their records, and of one that no record tells of by what targets
+ * made it for. What a target wants counts before what is recorded, and what a Machine of an API server is annotated with before
+ * either. Undefined: nobody knows. Pure.
+ */
+export function hostMachines(
+  target: Target,
+  records: PriorState,
+  live: MachineAnnotations = {},
+): (host: NodeKey) => HostMachine | undefined {
+  const machines = knownMachines(records);
+  for (const machine of target.machines) machines.set(machine.name, machine);
+  const madeFor = new Map([...machines.values()].map(({ host, name }) => [host, name]));
+  const annotationsOf = recordedAnnotations([
+    target,
+    records.transaction?.target,
+    records.revision?.target,
+  ]);
+  return (host) => {
+    const parent = recordAt(records.resources, host)?.parent;
+    const name = (parent && machineOfKey(parent)) ?? madeFor.get(host);
+    const machine = name === undefined ? undefined : machines.get(name);
+    if (machine === undefined) return undefined;
+    return { machine, annotations: live[machine.name] ?? annotationsOf(machine) };
+  };
+}
+
+/**
+ * What machines are annotated with: by the first of these targets that has the Machine, or the set whose template it is made
+ * from, else by what is recorded of the machine itself. Pure.
+ */
+export function recordedAnnotations(
+  targets: readonly (Pick<Target, "objects"> | undefined)[],
+): (machine: TargetMachine) => Annotations {
+  const owners = targets.map((one) => owningObjects(one?.objects ?? []));
+  return (machine) => {
+    const [object] = owners.flatMap((ownerOf) => ownerOf(machine) ?? []);
+    return object === undefined ? machine.deletionAnnotations : machineAnnotations(object)[0];
+  };
+}

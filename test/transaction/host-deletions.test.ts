@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { isOpen } from "../../src/records/prior-state.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+import {
+  annotated,
+  cluster,
+  desiredOf,
+  machine,
+  machineDeployment,
+  type Manifest,
+} from "../support/manifests.js";
+
+const goal = (...objects: Manifest[]) => desiredOf([cluster(), ...objects]);
+const joins = { traits: { ...plainWorld, joins: true } } as const;
+const member = machine("cp-0", { controlPlane: "1.34.2" });
+
+/** A worker with a limit of its own for each part of its deletion. */
+function worker(size: string, deletion?: object, annotations: Record<string, string> = {}) {
+  const plain = machine("web", { size });
+  const spec = { ...(plain["spec"] as object), deletion };
+  const { labels } = plain["metadata"] as { labels: object };
+  const { metadata } = annotated(annotations, plain) as { metadata: object };
+  return { ...plain, metadata: { ...metadata, labels }, spec };
+}
+
+const stuck = () => [{ pod: "default/a", why: "its budget allows none" }];
+
+describe("a host that is deleted", () => {
+  const reasons: string[] = [];
+  const tell = (event: RunEvent) => {
+    if (event.kind === "waiting") reasons.push(event.reason);
+  };
+
+  /** How long its replacement takes, milliseconds. */
+  async function replaced(
+    prepare: (engine: FakeEngine) => void,
+    deletion?: object,
+    annotations?: Record<string, string>,
+  ): Promise<{ engine: FakeEngine; tookMs: number }> {
+    reasons.length = 0;
+    const small = goal(member, worker("small", deletion, annotations));
+    const engine = await FakeEngine.running(small, { ...joins, tell });
+    prepare(engine);
+    const sinceMs = engine.clock.now();
+    await engine.settle(goal(member, worker("large", deletion, annotations)));
+    assert.equal(engine.hosts().length, 2);
+    return { engine, tookMs: engine.clock.now() - sinceMs };
+  }
+
+  it("waits until its volumes are detached", async () => {
+    let looks = 0;
+    const { engine } = await replaced(({ cloud: { hosts } }) => {
+      hosts.volumesOf = (host) => {
+        assert.ok(hosts.drained.has(host), "its pods go before");
+        looks += 1;
+        return looks < 4 ? ["default/data"] : [];
+      };
+    });
+    assert.equal(looks, 4);
+    assert.match(
+      reasons.join("\n"),
+      /^LocalHost\/web-\w+-1: 1 volume has to be detached first since [\dT:-]+Z: default\/data$/m,
+    );
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("goes once the time of its Machine is over, for pods and for volumes", async () => {
+    const none = await replaced(() => {});
+    const prepare = ({ cloud: { hosts } }: FakeEngine) => {
+      hosts.blockersOf = stuck;
+      hosts.volumesOf = () => ["default/data"];
+    };
+    const limited = { nodeDrainTimeoutSeconds: 1, nodeVolumeDetachTimeoutSeconds: 1 };
+    const { tookMs } = await replaced(prepare, limited);
+    const all = await replaced(prepare);
+    assert.ok(tookMs >= none.tookMs + 2_000, `${tookMs} ms`);
+    assert.ok(tookMs < all.tookMs, `${tookMs} ms, and ${all.tookMs} ms without limits`);
+    assert.doesNotMatch(reasons.join("\n"), /hosts go all the same.*hosts go/s);
+  });
+
+  it("takes its Node along, which is asked for again", async () => {
+    let asked = 0;
+    const { engine } = await replaced(({ cloud: { hosts } }) => {
+      hosts.keepsNode = () => (asked += 1) < 3;
+    });
+    assert.equal(asked, 3);
+    assert.equal(engine.cloud.hosts.deletedNodes.size, 1);
+  });
+
+  it("leaves its Node where that does not go in time", async () => {
+    const prepare = ({ cloud: { hosts } }: FakeEngine) => {
+      hosts.keepsNode = () => true;
+    };
+    const least = await replaced(prepare, { nodeDeletionTimeoutSeconds: 1 });
+    const { engine, tookMs } = await replaced(prepare, { nodeDeletionTimeoutSeconds: 3 });
+    assert.ok(tookMs >= least.tookMs + 1_000, `${tookMs} ms, and ${least.tookMs} ms`);
+    const longest = await replaced(prepare, { nodeDeletionTimeoutSeconds: 3_600 });
+    assert.ok(longest.tookMs <= tookMs + 5_000, `${longest.tookMs} ms`);
+    assert.equal(engine.cloud.hosts.deletedNodes.size, 0);
+  });
+
+  for (const [exclusion, asked] of [
+    ["exclude-node-draining", "volumes"],
+    ["exclude-wait-for-node-volume-detach", "pods"],
+  ] as const) {
+    it(`is asked for its ${asked} alone with ${exclusion}`, async () => {
+      const seen = new Set<string>();
+      const prepare = ({ cloud: { hosts } }: FakeEngine) => {
+        hosts.blockersOf = () => (seen.add("pods"), []);
+        hosts.volumesOf = () => (seen.add("volumes"), []);
+      };
+      await replaced(prepare, undefined, { [`machine.cluster.x-k8s.io/${exclusion}`]: "" });
+      assert.deepEqual([...seen], [asked]);
+    });
+  }
+
+  describe("that a hook of its Machine holds", () => {
+    const preDrain = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
+    const preTerminate = { "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp": "" };
+    const held = (size: string, hooks: Record<string, string>) => worker(size, undefined, hooks);
+
+    it("stays until the annotation is off, and the change is committed meanwhile", async () => {
+      reasons.length = 0;
+      const engine = await FakeEngine.running(goal(member, held("small", preDrain)), {
+        ...joins,
+        tell,
+      });
+      const wanted = goal(member, held("large", preDrain));
+      const outcome = await engine.up(wanted);
+      assert.match(
+        outcomeText(outcome),
+        /^stopped owing.*held by pre-drain\S+ \(owner backup\) since/s,
+      );
+      assert.match(reasons.join("\n"), /^LocalHost\/web-\w+-1: Machine web is held by pre-drain/m);
+      assert.equal(engine.hosts().length, 3);
+      assert.equal(engine.cloud.hosts.cordoned.size, 0);
+      assert.match(outcomeText(await engine.up(wanted)), /^stopped owing/);
+      await engine.settle(goal(member, held("large", {})));
+      assert.equal(engine.hosts().length, 2);
+      assert.equal(engine.cloud.hosts.drained.size, 1);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+
+    it("is drained before it is held at its end", async () => {
+      const engine = await FakeEngine.running(goal(member, held("small", preTerminate)), joins);
+      const outcome = await engine.up(goal(member, held("large", preTerminate)));
+      assert.match(outcomeText(outcome), /^stopped owing.*held by pre-terminate\S+ since/s);
+      assert.equal(engine.cloud.hosts.drained.size, 1);
+      await engine.settle(goal(member, held("large", {})));
+      assert.equal(engine.hosts().length, 2);
+    });
+
+    it("goes with the annotations that it was recorded with once it is in no manifest", async () => {
+      const engine = await FakeEngine.running(goal(member, held("small", preDrain)), joins);
+      assert.match(outcomeText(await engine.up(goal(member), [], "rollBack")), /^stopped owing/);
+      assert.equal(engine.hosts().length, 2);
+      await engine.settle(goal(member, held("small", {})));
+      await engine.settle(goal(member));
+      assert.equal(engine.hosts().length, 1);
+    });
+
+    it("holds up no host beside it", async () => {
+      const other = machine("other");
+      const engine = await FakeEngine.running(goal(member, held("small", preDrain), other), joins);
+      assert.match(outcomeText(await engine.up(goal(member))), /^stopped owing/);
+      assert.deepEqual(
+        engine
+          .hosts()
+          .map(({ who }) => who.name.replace(/-.*/, ""))
+          .sort(),
+        ["cp", "web"],
+      );
+    });
+
+    it("holds up a destroy only at its end, with what it needs", async () => {
+      for (const [hooks, hosts] of [
+        [preDrain, 0],
+        [preTerminate, 1],
+      ] as const) {
+        const engine = await FakeEngine.running(goal(member, held("small", hooks)), joins);
+        const outcome = outcomeText(await engine.destroy());
+        assert.match(outcome, hosts === 0 ? /^done/ : /^stopped incomplete.*held by/s);
+        const workers = engine.hosts().filter(({ who }) => who.name.startsWith("web-"));
+        assert.equal(workers.length, hosts);
+        assert.deepEqual(engine.cloud.watch.violations, []);
+      }
+    });
+
+    it("keeps a change open that needs its room, and takes nothing back", async () => {
+      const pool = (size: string, annotations: Record<string, string>) => {
+        const plain = machineDeployment("pool", 2, { size }, { maxSurge: 0, maxUnavailable: 1 });
+        const { template, ...spec } = plain["spec"] as { template: { metadata: object } };
+        const metadata = { ...template.metadata, annotations };
+        return { ...plain, spec: { ...spec, template: { ...template, metadata } } };
+      };
+      const engine = await FakeEngine.running(goal(member, pool("small", preDrain)), joins);
+      const wanted = goal(member, pool("large", preDrain));
+      assert.match(outcomeText(await engine.up(wanted)), /^HELD|broke.*HELD|held by/s);
+      assert.equal(isOpen(engine.prior), true);
+      assert.equal(engine.hosts().length, 3);
+      await engine.settle(goal(member, pool("large", {})));
+      assert.equal(isOpen(engine.prior), false);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+  });
+});
