@@ -295,6 +295,7 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
     ...[
       values("networkCidr", "10.0.0.0/16", "10.1.0.0/16"),
       values("failureDomains", ["local-a"], ["local-b"]),
+      values("nodes", "simulated", "processes"),
       values("machineQuota", 5, 6),
       values("bootMs", 5, 6),
       values("joinMs", 5, 6),

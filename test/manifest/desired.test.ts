@@ -150,7 +150,7 @@ describe("what is wrong in one object", () => {
       name: "an unknown field, near none",
       given: changed(machine, "  versions:", "  colour: red\n  versions:"),
       want: [
-        '21:3: error: Machine default/cp-0: spec.colour: unknown field "colour" [known fields: metadata, taints, providerSpec, versions, roles, configSource, providerID]',
+        '21:3: error: Machine default/cp-0: spec.colour: unknown field "colour" [known fields: metadata, taints, providerSpec, versions, roles, configSource, deletion, providerID]',
       ],
     },
     {
