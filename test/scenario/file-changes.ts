@@ -68,7 +68,7 @@ export function changesIn(log: string, folder: string): NotedChanges {
     const whole =
       resumed === null ? said : `${begun.get(thread) ?? ""}${said.slice(resumed[0].length)}`;
     if (resumed !== null) begun.delete(thread);
-    if (/ = \?$/.test(whole)) begun.set(thread, whole);
+    if (whole.endsWith(" = ?")) begun.set(thread, whole);
     if (!whole.includes(folder) && !whole.startsWith("sync(")) continue;
     const change = changeIn(whole, Number(seconds) * 1000);
     if (change !== undefined) changes.push(change);
