@@ -60,7 +60,7 @@ async function answerOf(port: number): Promise<string | undefined> {
 }
 
 describe("a cluster of processes of this machine", function () {
-  this.timeout(6 * 60_000);
+  this.timeout(10 * 60_000);
   let sandbox: Sandbox;
   let folders: string;
 
