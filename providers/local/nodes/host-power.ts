@@ -7,7 +7,7 @@ import { CapstanError } from "../../../src/api/error.js";
 import { hasProcesses, type LocalResource } from "../file/resource.js";
 import { folderOf, HostFolder } from "./host-folder.js";
 import { memberPrograms } from "./member-programs.js";
-import { processesNaming } from "./processes-naming.js";
+import { endProcesses, processesNaming } from "./processes-naming.js";
 
 const cutWithinMs = 20_000;
 const pollMs = 50;
@@ -36,7 +36,7 @@ export class HostPower {
       const living = this.processesOf(id);
       if (living.length === 0) break;
       if (Date.now() > untilMs) throw doesNotEnd(id, living);
-      for (const pid of living) killed(pid);
+      endProcesses(living);
     }
     rmSync(folder, { recursive: true, force: true });
   }
@@ -55,8 +55,9 @@ export class HostPower {
   }
 
   private start({ id, kind }: LocalResource): void {
-    if (this.processesOf(id).length > 0) return;
     const folder = new HostFolder(folderOf(this.cloudPath, id));
+    // Programs without it are nobody's: a new one ends them before it begins.
+    if (processesNaming(folder.path, ownPrograms).length > 0) return;
     const name = kind === "LocalLoadBalancer" ? "#local-balancer" : "#local-host";
     const program = fileURLToPath(import.meta.resolve(name));
     const log = openSync(join(folder.path, "log", hostLog), "a", 0o600);
@@ -80,20 +81,14 @@ export class HostPower {
 }
 
 const hostLog = "host.log";
-const hostPrograms = new Set([...memberPrograms, basename(process.execPath)]);
+/** What a host's own process runs by, and a load balancer's. */
+const ownPrograms = new Set([basename(process.execPath)]);
+const hostPrograms = new Set([...memberPrograms, ...ownPrograms]);
 
 /** Programs of a host are found in the user's cache folder; it needs nothing else that the command was told. */
 function environment(): NodeJS.ProcessEnv {
   const names = ["PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "CAPSTAN_CACHE", "CAPSTAN_KUBERNETES"];
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));
-}
-
-function killed(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It has ended by itself in between.
-  }
 }
 
 function doesNotEnd(id: string, pids: readonly number[]): CapstanError {

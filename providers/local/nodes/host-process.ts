@@ -6,6 +6,8 @@ import { systemClock } from "../../../src/provider/clock.js";
 import { HostFolder } from "./host-folder.js";
 import { NodeHostRunner } from "./node-host.js";
 import { nodeOrderOf } from "./node-order.js";
+import { memberPrograms } from "./member-programs.js";
+import { endProcesses, processesNaming } from "./processes-naming.js";
 import { ProcessRecords } from "./process-records.js";
 import { holdAlone } from "./sole-process.js";
 
@@ -47,7 +49,13 @@ async function run(runner: NodeHostRunner): Promise<never> {
   }
 }
 
+/** Those of a process before this one that was killed alone: they have the ports, and nobody starts them again. */
+function endLeftPrograms(): void {
+  endProcesses(processesNaming(folder.path, new Set(memberPrograms)));
+}
+
 if (holdAlone(folder.at("lock"))) {
+  endLeftPrograms();
   const order = nodeOrderOf((await records.userData()) ?? "");
   const runner = new NodeHostRunner(folder, order, records);
   await Promise.all([watchOver(runner), run(runner)]);

@@ -13,6 +13,17 @@ export function processesNaming(path: string, programs: ReadonlySet<string>): nu
     .map(([pid]) => pid);
 }
 
+/** At once. */
+export function endProcesses(pids: readonly number[]): void {
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended by itself in between.
+    }
+  }
+}
+
 function* commandLines(): Iterable<[pid: number, words: readonly string[]]> {
   if (process.platform === "linux") {
     for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
