@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import type { ResourceLookup } from "../../dynamic/attached-server.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
-import { recordKinds } from "../../dynamic/record-resource.js";
+import { isRecordKind } from "../../records/prior-state.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { keepState } from "../backend/checkpoint-repair.js";
 import { settleFile } from "../backend/durable-files.js";
@@ -48,12 +48,8 @@ export function settledFirst(
   };
   return (kind) => {
     const resource = lookup(kind);
-    return isRecord(kind) ? resource : settledBefore(resource, () => (settled ??= settle()));
+    return isRecordKind(kind) ? resource : settledBefore(resource, () => (settled ??= settle()));
   };
-}
-
-function isRecord(kind: string): boolean {
-  return (recordKinds as readonly string[]).includes(kind);
 }
 
 function settledBefore(resource: DynamicResource, settled: () => Promise<void>): DynamicResource {
