@@ -7,7 +7,7 @@ import { CapstanError } from "../../../src/api/error.js";
 import { hasProcesses, type LocalResource } from "../file/resource.js";
 import { folderOf, HostFolder } from "./host-folder.js";
 import { memberPrograms } from "./member-programs.js";
-import { endProcesses, processesNaming } from "./processes-naming.js";
+import { endProcesses, naming, processesNaming, running } from "./processes-naming.js";
 
 const cutWithinMs = 20_000;
 const pollMs = 50;
@@ -22,9 +22,16 @@ export class HostPower {
 
   /** Brings what runs in line with what there is. */
   async follow(resources: readonly LocalResource[]): Promise<void> {
-    for (const resource of resources.filter(({ spec }) => hasProcesses(spec))) {
-      if (resource.state === "terminated") await this.cut(resource.id);
-      else this.start(resource);
+    const some = resources.filter(({ spec }) => hasProcesses(spec));
+    for (const { id, state } of some) if (state === "terminated") await this.cut(id);
+    const living = some.filter(({ state }) => state !== "terminated");
+    if (living.length === 0) return;
+    // One look at all processes of the machine is enough.
+    const own = running(ownPrograms);
+    for (const resource of living) {
+      const folder = new HostFolder(folderOf(this.cloudPath, resource.id));
+      // Programs without it are nobody's: a new one ends them before it begins.
+      if (naming(folder.path, own).length === 0) this.start(resource, folder);
     }
   }
 
@@ -54,10 +61,7 @@ export class HostPower {
     return tails.filter((text) => text !== "").join("\n");
   }
 
-  private start({ id, kind }: LocalResource): void {
-    const folder = new HostFolder(folderOf(this.cloudPath, id));
-    // Programs without it are nobody's: a new one ends them before it begins.
-    if (processesNaming(folder.path, ownPrograms).length > 0) return;
+  private start({ kind }: LocalResource, folder: HostFolder): void {
     const name = kind === "LocalLoadBalancer" ? "#local-balancer" : "#local-host";
     const program = fileURLToPath(import.meta.resolve(name));
     const log = openSync(join(folder.path, "log", hostLog), "a", 0o600);
@@ -87,7 +91,7 @@ const hostPrograms = new Set([...memberPrograms, ...ownPrograms]);
 
 /** Programs of a host are found in the user's cache folder; it needs nothing else that the command was told. */
 function environment(): NodeJS.ProcessEnv {
-  const names = ["PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "CAPSTAN_CACHE", "CAPSTAN_KUBERNETES"];
+  const names = ["PATH", "HOME", "TMPDIR", "XDG_CACHE_HOME", "CAPSTAN_CACHE"];
   return Object.fromEntries(names.map((name) => [name, process.env[name]]));
 }
 

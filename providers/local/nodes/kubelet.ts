@@ -25,7 +25,6 @@ interface PodObject {
     readonly namespace: string;
     readonly uid: string;
     readonly deletionTimestamp?: string;
-    readonly annotations?: Readonly<Record<string, string>>;
   };
   readonly spec: {
     readonly containers: readonly { readonly name: string; readonly image: string }[];
@@ -67,10 +66,6 @@ export class Kubelet {
     const { metadata } = await this.api.get<NodeObject>(`/api/v1/nodes/${name}`);
     this.uid = metadata.uid;
     await this.heartbeat(report);
-  }
-
-  get nodeUid(): string {
-    return this.uid;
   }
 
   /** The lease, and with it the status: what the Node can do and runs. */

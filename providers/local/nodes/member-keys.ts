@@ -2,12 +2,13 @@ import {
   issueCertificate,
   type KeyedCertificate,
 } from "../../../src/bootstrap/certificates/certificate.js";
+import { clockSkewMs } from "../../../src/bootstrap/certificates/cluster-keys.js";
+import { kubeconfigOf } from "../../../src/bootstrap/kubeconfig/kubeconfig.js";
 import ipaddr from "ipaddr.js";
 import type { HttpsCredentials } from "./https-client.js";
 import { type HostFolder, loopback } from "./host-folder.js";
 
 const ttlMs = 365 * 24 * 60 * 60_000;
-const skewMs = 5 * 60_000;
 
 /** What a member of a control plane is called, and what its API server answers to beside that. */
 interface MemberNames {
@@ -107,7 +108,7 @@ async function issued(folder: HostFolder, asked: Asked, nowMs: number): Promise<
       algorithm: "ECDSA-P256",
       dnsNames: sans.filter((one) => !isAddress(one)),
       ipAddresses: sans.filter(isAddress),
-      validity: { fromMs: nowMs - skewMs, untilMs: nowMs + ttlMs },
+      validity: { fromMs: nowMs - clockSkewMs, untilMs: nowMs + ttlMs },
     },
   );
 }
@@ -145,27 +146,17 @@ export function etcdCredentialsIn(folder: HostFolder): HttpsCredentials {
 
 /** For programs that read a file of who they are. */
 export function writeKubeconfig(folder: HostFolder, user: string, server: string): string {
-  const [cluster, context] = ["local", "local"];
-  const entry = {
-    "client-certificate": folder.at("pki", `${user}.crt`),
-    "client-key": folder.at("pki", `${user}.key`),
+  const certificate = {
+    certificatePem: folder.read(`pki/${user}.crt`),
+    privateKeyPem: folder.read(`pki/${user}.key`),
   };
-  const config = {
-    apiVersion: "v1",
-    kind: "Config",
-    clusters: [
-      {
-        name: cluster,
-        cluster: {
-          server: `https://${server}`,
-          "certificate-authority": folder.at("pki", "ca.crt"),
-        },
-      },
-    ],
-    users: [{ name: user, user: entry }],
-    contexts: [{ name: context, context: { cluster, user } }],
-    "current-context": context,
-  };
+  const config = kubeconfigOf({
+    name: "local",
+    user,
+    server: `https://${server}`,
+    authorityPem: folder.read("pki/ca.crt"),
+    credential: { kind: "certificate", certificate },
+  });
   const name = `${user}.conf`;
   folder.write(name, JSON.stringify(config));
   return folder.at(name);

@@ -5,7 +5,7 @@ import { nodeOf } from "../file/node.js";
 import type { LocalResource } from "../file/resource.js";
 import { clientUrlAnnotation, etcdStartOf, promoteEtcd } from "./etcd-joining.js";
 import { configurationIn, makeFirstObjects } from "./first-objects.js";
-import { type HostFolder, loopback } from "./host-folder.js";
+import { type HostFolder, type HostPorts, loopback } from "./host-folder.js";
 import { HttpsClient } from "./https-client.js";
 import { Kubelet, type StaticPod } from "./kubelet.js";
 import { serveKubelet } from "./kubelet-server.js";
@@ -41,6 +41,10 @@ export class NodeHostRunner {
   private programs: readonly Supervised[] = [];
   /** The version that the programs are of. */
   private runs: string | undefined;
+  /** Of a member, once it has its keys. */
+  private setup: MemberSetup | undefined;
+  /** By whose credentials they ask. */
+  private readonly clients = new Map<string, HttpsClient>();
   private kubelet: Kubelet | undefined;
   private server: Server | undefined;
   private nextHeartbeatMs = 0;
@@ -83,15 +87,16 @@ export class NodeHostRunner {
     const version = String(spec["controlPlane"]);
     await this.runEtcd(setup, version);
     if (this.runs !== version) await this.runPrograms(setup, version);
-    await this.own("admin").get("/readyz");
+    const api = this.own("admin");
+    await api.get("/readyz");
     if (this.order.role === "init" && this.kubelet === undefined) {
-      const api = this.own("admin");
       await makeFirstObjects(api, setup.cluster, this.folder.read("pki/ca.crt"));
     }
   }
 
   /** Keys and settings: made once, and read from then on. */
   private async setUp(node: string): Promise<MemberSetup> {
+    if (this.setup !== undefined) return this.setup;
     const { folder, order } = this;
     const ports = await folder.ports();
     if (!folder.has(setupFile)) {
@@ -101,11 +106,9 @@ export class NodeHostRunner {
       folder.write(setupFile, JSON.stringify(cluster));
     }
     const cluster = JSON.parse(folder.read(setupFile)) as JsonObject;
-    this.apiServer = `${loopback}:${ports.api}`;
-    return { folder, ports, node, cluster };
+    this.setup = { folder, ports, node, cluster };
+    return this.setup;
   }
-
-  private apiServer = "";
 
   /** Whoever asks for it needs a certificate before its names are known. */
   private async configuration(node: string): Promise<JsonObject> {
@@ -126,17 +129,25 @@ export class NodeHostRunner {
   /** It is the same for all versions of Kubernetes. */
   private async runEtcd(setup: MemberSetup, version: string): Promise<void> {
     const { folder } = this;
+    if (this.etcd === undefined) {
+      const start = await this.etcdStart(setup);
+      this.etcd = this.started(etcdCommand(setup, start), findPrograms(version).etcd);
+    }
+    if (this.order.role === "init" || folder.has(promotedFile)) return;
+    await this.askCluster((api) => promoteEtcd(setup, api));
+    folder.write(promotedFile, "");
+  }
+
+  /** As it has begun once, for good. */
+  private async etcdStart(setup: MemberSetup): Promise<EtcdStart> {
+    const { folder } = this;
     if (!folder.has(etcdFile)) {
       const start = await (this.order.role === "init"
         ? etcdStartOf(setup, undefined)
         : this.askCluster((api) => etcdStartOf(setup, api)));
       folder.write(etcdFile, JSON.stringify(start));
     }
-    const start = JSON.parse(folder.read(etcdFile)) as EtcdStart;
-    this.etcd ??= this.started(etcdCommand(setup, start), findPrograms(version).etcd);
-    if (this.order.role === "init" || folder.has(promotedFile)) return;
-    await this.askCluster((api) => promoteEtcd(setup, api));
-    folder.write(promotedFile, "");
+    return JSON.parse(folder.read(etcdFile)) as EtcdStart;
   }
 
   /** Those of another version end before new ones begin: they have the same ports. */
@@ -145,7 +156,7 @@ export class NodeHostRunner {
     const running = this.programs;
     this.programs = [];
     await Promise.all(running.map((program) => program.stop()));
-    const as = (user: string) => writeKubeconfig(this.folder, user, this.apiServer);
+    const as = (user: string) => writeKubeconfig(this.folder, user, apiServerOf(setup.ports));
     const commands = [
       apiServerCommand(setup),
       controllerManagerCommand(setup, as("controller-manager")),
@@ -163,13 +174,11 @@ export class NodeHostRunner {
   private own(user: string): HttpsClient {
     const known = this.clients.get(user);
     if (known !== undefined) return known;
-    const server = this.isMember ? this.apiServer : this.order.server;
+    const server = this.setup === undefined ? this.order.server : apiServerOf(this.setup.ports);
     const client = new HttpsClient(server, credentialsIn(this.folder, user));
     this.clients.set(user, client);
     return client;
   }
-
-  private readonly clients = new Map<string, HttpsClient>();
 
   private async stepNode({ who, spec, status }: LocalResource, report: NodeReport): Promise<void> {
     const { folder, order, isMember } = this;
@@ -186,7 +195,7 @@ export class NodeHostRunner {
         kubeletPort: ports.kubelet,
       });
       await kubelet.register(report);
-      if (isMember) await this.markMember(who.name, kubelet);
+      if (isMember) await this.markMember(who.name, kubelet, ports);
       this.kubelet = kubelet;
     }
     if (isNew || Date.now() >= this.nextHeartbeatMs) {
@@ -197,11 +206,15 @@ export class NodeHostRunner {
   }
 
   /** A kubelet may not say of itself that it is of a control plane. */
-  private async markMember(name: string, kubelet: Kubelet): Promise<void> {
+  private async markMember(name: string, kubelet: Kubelet, ports: HostPorts): Promise<void> {
     const labels = { "node-role.kubernetes.io/control-plane": "" };
     await this.own("admin").patch(`/api/v1/nodes/${name}`, { metadata: { labels } });
-    await kubelet.show(staticPods(clientUrlOf(await this.folder.ports())));
+    await kubelet.show(staticPods(clientUrlOf(ports)));
   }
+}
+
+function apiServerOf({ api }: HostPorts): string {
+  return `${loopback}:${api}`;
 }
 
 function staticPods(etcdUrl: string): StaticPod[] {

@@ -2,15 +2,29 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 
+/** A process and its command line. */
+type RunningProgram = readonly [pid: number, words: readonly string[]];
+
+/** Other processes of this machine that run one of these programs, named without their folders. */
+export function running(programs: ReadonlySet<string>): RunningProgram[] {
+  return [...commandLines()].filter(
+    ([pid, words]) => pid !== process.pid && programs.has(basename(words[0] ?? "")),
+  );
+}
+
+/** Those among some that name a path. */
+export function naming(path: string, processes: readonly RunningProgram[]): number[] {
+  return processes
+    .filter(([, words]) => words.some((word) => word.includes(path)))
+    .map(([pid]) => pid);
+}
+
 /**
- * Processes of this machine that run one of these programs, named without their folders, and name a path. A folder with a random
- * name is told to nobody else's; a person's editor or `tail` is no such program.
+ * Processes of this machine that run one of these programs and name a path. A folder with a random name is told to nobody else's;
+ * a person's editor or `tail` is no such program.
  */
 export function processesNaming(path: string, programs: ReadonlySet<string>): number[] {
-  return [...commandLines()]
-    .filter(([, words]) => programs.has(basename(words[0] ?? "")))
-    .filter(([pid, words]) => pid !== process.pid && words.some((word) => word.includes(path)))
-    .map(([pid]) => pid);
+  return naming(path, running(programs));
 }
 
 /** At once. */
@@ -24,7 +38,7 @@ export function endProcesses(pids: readonly number[]): void {
   }
 }
 
-function* commandLines(): Iterable<[pid: number, words: readonly string[]]> {
+function* commandLines(): Iterable<RunningProgram> {
   if (process.platform === "linux") {
     for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
       yield [Number(name), fileOf(`/proc/${name}/cmdline`).split("\0")];

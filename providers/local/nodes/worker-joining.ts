@@ -1,7 +1,8 @@
-import { webcrypto } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { publicKeyHash } from "../../../src/bootstrap/certificates/certificate.js";
+import { newKeys, privateKeyPem } from "../../../src/bootstrap/certificates/key-pair.js";
+import { certificatesIn } from "../../../src/bootstrap/host/key-files.js";
 import { HttpsClient } from "./https-client.js";
 import type { HostFolder } from "./host-folder.js";
 import type { NodeOrder } from "./node-order.js";
@@ -50,8 +51,8 @@ async function discovered({ server, caCertHashes }: NodeOrder): Promise<string> 
     };
     const encoded = clusters[0]?.cluster["certificate-authority-data"] ?? "";
     const pem = Buffer.from(encoded, "base64").toString();
-    const certificates = pem.match(/-----BEGIN [^]+?-----END CERTIFICATE-----/g) ?? [];
-    if (certificates.some((one) => caCertHashes.includes(publicKeyHash(one)))) return pem;
+    const isNamed = (one: string) => caCertHashes.includes(publicKeyHash(one));
+    if (certificatesIn(pem).some(isNamed)) return pem;
     throw new Error(`${server} is another cluster: its authority is none of those that were named`);
   } finally {
     anybody.close();
@@ -79,17 +80,14 @@ async function signed(api: HttpsClient, node: string) {
 async function requestFor(node: string) {
   await import("reflect-metadata");
   const x509 = await import("@peculiar/x509");
-  const algorithm = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" };
-  const keys = await webcrypto.subtle.generateKey(algorithm, true, ["sign", "verify"]);
+  const keys = await newKeys("ECDSA-P256");
   const request = await x509.Pkcs10CertificateRequestGenerator.create({
     name: new x509.Name([
       { O: [{ utf8String: "system:nodes" }] },
       { CN: [{ utf8String: `system:node:${node}` }] },
     ]),
     keys,
-    signingAlgorithm: algorithm,
+    signingAlgorithm: keys.parameters,
   });
-  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", keys.privateKey));
-  const key = `-----BEGIN PRIVATE KEY-----\n${der.toString("base64").replace(/(.{64})/g, "$1\n")}\n-----END PRIVATE KEY-----\n`;
-  return { pem: request.toString("pem"), key };
+  return { pem: request.toString("pem"), key: await privateKeyPem(keys) };
 }

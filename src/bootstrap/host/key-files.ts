@@ -29,7 +29,8 @@ export function hasSeveralAuthorities(keys: HostKeys): boolean {
   return certificatesIn(trustedPem(keys, "ca")).length > 1;
 }
 
-function certificatesIn(pem: string): string[] {
+/** The certificates of a PEM text, one by one. Pure. */
+export function certificatesIn(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g) ?? [];
 }
 
