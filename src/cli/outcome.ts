@@ -52,8 +52,8 @@ export function followRun(plan: Plan, context: CommandContext, timeoutMs: number
     on: (event) => {
       course.on(event, clock.now());
       display.on(event);
-      if (event.kind !== "rollingBack") return;
-      // From here on it is about what the rollback does.
+      if (event.kind !== "rollingBack" && event.kind !== "plannedAnew") return;
+      // From here on it is about what that plan does.
       display.end();
       course = course.toward(event.plan);
       display = displayOf(event.plan);
@@ -78,6 +78,10 @@ function documentsOf(emit: CommandContext["emit"], times: Times): ProgressDispla
 export function runEventDocument(event: RunEvent) {
   if (event.kind === "resource") return { type: "event", event: "resource", ...event.event };
   const { kind, ...rest } = event;
+  if (event.kind === "plannedAnew") {
+    const { plan, reason } = event;
+    return { type: "event", event: kind, transaction: plan.transaction.number, reason };
+  }
   if (event.kind !== "rollingBack") return { type: "event", event: kind, ...rest };
   const { transaction, reason } = event;
   return { type: "event", event: kind, transaction, reason };

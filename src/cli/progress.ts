@@ -125,6 +125,9 @@ class LiveTree implements ProgressDisplay {
       case "recovering":
         this.status = `recovering: ${event.reason}`;
         break;
+      case "plannedAnew":
+        this.status = `planned anew: ${event.reason}`;
+        break;
       case "rollingBack":
         this.status = `rolling back: ${event.reason}`;
         break;
@@ -268,6 +271,8 @@ export function runEventLine(event: RunEvent): string | undefined {
       return leftoverGone(event.leftover);
     case "recovering":
       return `recovering: ${event.reason}`;
+    case "plannedAnew":
+      return `planned anew, under names that were never used: ${event.reason}`;
     case "rollingBack":
       return `rolling back transaction ${event.transaction}: ${event.reason}`;
   }

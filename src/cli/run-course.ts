@@ -85,6 +85,7 @@ export class RunCourse {
       case "leftover":
       case "waiting":
       case "recovering":
+      case "plannedAnew":
       case "rollingBack":
         return;
     }

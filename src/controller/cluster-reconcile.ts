@@ -189,6 +189,8 @@ export class ClusterReconcile {
       cluster.shown(view);
       this.statusWriter.offer(view);
     };
+    // The same goal may take another plan, where names turn out to be spent.
+    let applied = plan;
     let result: ApplyResult;
     try {
       result = await applyPlan(plan, state, {
@@ -206,8 +208,9 @@ export class ClusterReconcile {
         liveAnnotations: intent.liveAnnotations,
         report: (event) => {
           if (this.progress !== undefined) this.progress = progressAfter(event, this.progress);
-          sink(key, { kind: "run", event, plan });
-          this.noteFailures(event, plan, last.state);
+          if (event.kind === "plannedAnew") applied = event.plan;
+          sink(key, { kind: "run", event, plan: applied });
+          this.noteFailures(event, applied, last.state);
           if (event.kind !== "resource") offer();
         },
         onObservation: (now, observation) => {
@@ -217,14 +220,14 @@ export class ClusterReconcile {
       });
     } catch (error) {
       if (isCapstanError(error) && error.code === "CANCELLED") {
-        sink(key, { kind: "broken off", plan, reason: messageOf(error) });
+        sink(key, { kind: "broken off", plan: applied, reason: messageOf(error) });
       }
       throw error;
     } finally {
       this.progress = undefined;
       await this.statusWriter.quiet();
     }
-    sink(key, { kind: "ended", result, plan, tookMs: clock.now() - begunAtMs });
+    sink(key, { kind: "ended", result, plan: applied, tookMs: clock.now() - begunAtMs });
     return this.after(result, found);
   }
 

@@ -129,6 +129,8 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
         "Apply",
         { ...ids, pass: event.number },
       );
+    case "plannedAnew":
+      return normal(`planned anew: ${event.reason}`, "PlannedAnew", "Resume", ids);
     case "rollingBack":
       return warning(
         `transaction ${event.transaction} is taken back: ${event.reason}`,

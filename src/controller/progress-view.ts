@@ -42,6 +42,8 @@ export function progressAfter(event: RunEvent, before: Progress): Progress {
     }
     case "recovering":
       return { ...before, phase: "Recovering", reason: event.reason };
+    case "plannedAnew":
+      return { ...firstProgress(event.plan), reason: event.reason };
     case "rollingBack":
       return { ...firstProgress(event.plan), phase: "RollingBack", reason: event.reason };
     case "committed":

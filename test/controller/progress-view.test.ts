@@ -77,6 +77,13 @@ describe("doingAfter", () => {
       ["RollingBack", 7, "back", "no quota"],
     );
   });
+
+  it("begins again with a plan under fresh names", () => {
+    const fresh = { ...plan, transaction: { ...plan.transaction, number: 8 } };
+    const event = { kind: "plannedAnew", plan: fresh, reason: "spent" } as unknown as RunEvent;
+    const { phase, transaction, direction, reason } = progressAfter(event, before);
+    assert.deepEqual([phase, transaction, direction, reason], ["Beginning", 8, "forward", "spent"]);
+  });
 });
 
 describe("phaseDuring", () => {

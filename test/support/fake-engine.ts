@@ -457,6 +457,7 @@ export class FakeEngine {
         this.setup.tell?.(event);
         if (!("plan" in event)) return;
         this.show(event.plan);
+        if (event.kind !== "rollingBack") return;
         if (this.callsAtRollback === undefined) {
           this.leftAtRollback = new Set(this.cloud.hosts.marked);
         }

@@ -179,6 +179,7 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
     switch (event.kind) {
       case "pass":
         return trace(`  pass ${event.number}: ${event.keys.join(" ")}`);
+      case "plannedAnew":
       case "rollingBack":
         return trace(`  ${event.kind}: ${event.reason}`);
       case "recovering":

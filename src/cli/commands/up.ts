@@ -318,6 +318,8 @@ export async function carryOut(
   const begin = clock.now();
   const timeoutMs = options.timeout * 1_000;
   const progress = followRun(plan, context, timeoutMs);
+  // The same goal may take another plan, where names turn out to be spent.
+  let applied = plan;
   let result: ApplyResult;
   try {
     result = await applyPlan(plan, state, {
@@ -333,7 +335,8 @@ export async function carryOut(
       openWorkload,
       stop: context.interruption.stop,
       report: (event) => {
-        const { number } = plan.transaction;
+        if (event.kind === "plannedAnew") applied = event.plan;
+        const { number } = applied.transaction;
         if (event.kind === "committed" && event.revision === number) onEnd?.("committed");
         progress.on(event);
       },
@@ -342,17 +345,17 @@ export async function carryOut(
   } catch (error) {
     if (!isCapstanError(error)) throw error;
     const wayBack = await wayBackNow(engine, provider, plan.stack, clock);
-    throw failureOf({ kind: "open", failure: error }, plan, next, wayBack);
+    throw failureOf({ kind: "open", failure: error }, applied, next, wayBack);
   } finally {
     progress.end();
   }
   const tookMs = clock.now() - begin;
   if (result.kind === "rolledBack" && result.to !== "revision") onEnd?.("nothing");
   if (result.kind !== "done") {
-    if (context.json) context.emit(resultDocument(result, plan));
-    throw failureOf(result, plan, next, await wayBackNow(engine, provider, plan.stack, clock));
+    if (context.json) context.emit(resultDocument(result, applied));
+    throw failureOf(result, applied, next, await wayBackNow(engine, provider, plan.stack, clock));
   }
-  done(plan, { passes: result.passes, tookMs }, next, context);
+  done(applied, { passes: result.passes, tookMs }, next, context);
 }
 
 /** What became of a change that failed; the error itself follows. */

@@ -18,7 +18,7 @@ import { type Target, emptied } from "../../records/target.js";
 import { timingOf } from "../../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { refuseWithoutExternals } from "./externals.js";
-import { HostsDead, withoutWayBack } from "../run/failures.js";
+import { areNamesSpent, HostsDead, withoutWayBack } from "../run/failures.js";
 import { observe, type Observation } from "../run/observe.js";
 import { Run, type RunOptions, type RunResult } from "../run/run.js";
 import { callContext } from "../run/handler-session.js";
@@ -34,8 +34,9 @@ export interface RequestInfo {
 }
 
 /**
- * Carries out a plan stepwise until its revision is committed and what it supersedes is deleted. When
- * that fails it is rolled back to the last revision, or to nothing, unless the options or a point of no
+ * Carries out a plan stepwise until its revision is committed and what it supersedes is deleted. Names that the cloud shows
+ * to be spent are given up for fresh ones, in another transaction toward the same target. When
+ * it fails it is rolled back to the last revision, or to nothing, unless the options or a point of no
  * return forbid it. `state` is what the plan was made from. Throws CANCELLED when interrupted, and what
  * a look at the cloud failed with; the transaction then stays open, everything that exists recorded.
  */
@@ -43,12 +44,17 @@ export async function applyPlan(
   plan: Plan,
   state: StackState,
   options: RunOptions & RequestInfo,
+  plans = plansForward,
 ): Promise<ApplyResult> {
   const foreseen = foreseenFailure(plan);
   if (foreseen !== undefined) return { kind: "stopped", result: "untouched", failure: foreseen };
   const result = await new Run(plan, state, options).toTheEnd();
   if (result.kind === "done") return result;
   const failure = failureOf(plan, result);
+  if (areNamesSpent(failure) && plans > lastPlan) {
+    const fresh = await planAnew(plan, result.state, failure, options);
+    return applyPlan(fresh, result.state, options, plans - 1);
+  }
   if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
   // What a create whose answer was lost has made may be in a listing only, and listings lag.
   await options.clock.sleep(timingOf(options.provider).listingLagMs, options.stop);
@@ -61,11 +67,32 @@ export async function applyPlan(
   }
 }
 
+/** Toward the target of a plan that met spent names: what was answered is recorded, and planning reads it. Tells of it. */
+async function planAnew(
+  { target, transaction }: Plan,
+  state: StackState,
+  { message: reason }: CapstanError,
+  options: RunOptions & RequestInfo,
+): Promise<Plan> {
+  const { driftFilter: drift = noFilter, report } = options;
+  const { goal } = transaction;
+  const { plan } = await planRecorded(target, state, {
+    ...options,
+    drift,
+    goal,
+    removal: "accepted",
+  });
+  report({ kind: "plannedAnew", plan, reason });
+  return plan;
+}
+
 const noWayBack: ReadonlySet<CapstanError["code"]> = new Set([
   "NOT_REVERSIBLE",
   "UNSUPPORTED_CHANGE",
 ]);
 
+/** How often a change is planned, each time with fresh names for those that were spent. */
+const plansForward = 5;
 /** How often a rollback is planned anew, when the cloud changes under it. */
 const plansBack = 5;
 /** What counts as the last plan: a cloud on which no host starts is not asked for one host after the other. */
@@ -97,7 +124,8 @@ export async function takeBack(
   }
   const result = await new Run(back, state, options).toTheEnd();
   if (result.kind === "stopped") {
-    if (result.result === "rollBack" && plans > lastPlan) {
+    const isOvertaken = result.result === "rollBack" || areNamesSpent(result.failure);
+    if (isOvertaken && plans > lastPlan) {
       return takeBack(result.state, failure, options, plans - 1);
     }
     // Others serve in their place, under names that only another plan gives.

@@ -37,6 +37,17 @@ export class ResourcesFailed extends CapstanError {
 /** Hosts that never will serve: others can take their place, under other names. */
 export class HostsDead extends ResourcesFailed {}
 
+/**
+ * Whether nothing failed but creates that the cloud has answered with what has ended: what a killed engine asked for under
+ * the same names was refused, or died, where no look has shown it.
+ */
+export function areNamesSpent(failure: CapstanError | undefined): boolean {
+  return (
+    failure instanceof ResourcesFailed &&
+    failure.resources.every(({ code }) => code === "TOKEN_SPENT")
+  );
+}
+
 /** CLOUD_FAILED: the calls of a pass that failed, a line each, with what to do about them. */
 export function callsFailed(cluster: string, events: readonly ResourceEvent[]): CapstanError {
   const hints = [...new Set(events.flatMap(({ hint }) => hint ?? []))];

@@ -156,6 +156,8 @@ const keysPath = "keys";
 function nextName(provider: InfrastructureProvider, question: HostQuestion): string {
   const { machine, referenced, wanted, planned, recorded, spent, policy } = question;
   const generation = `${machine}-${generationHash(provider, provider.hostKind, referenced)}`;
+  const decided = freshlyDecided(question);
+  if (decided?.generation === generation) return decided.name;
   const judging = underPolicy(provider, policy);
   const { hostKind } = provider;
   const canBecome = (from: JsonObject, to: JsonObject) =>
@@ -173,6 +175,17 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
     if (serves) return planned.name;
   }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;
+}
+
+/**
+ * A name that the plan under way has given and nothing recorded yet: what it was given for may be read away before the
+ * transaction begins, and it stands all the same.
+ */
+function freshlyDecided({ isDecided, preferred, spent }: HostQuestion) {
+  if (!isDecided || preferred === undefined) return undefined;
+  const name = preferred.slice(preferred.indexOf("/") + 1);
+  const { generation, incarnation } = splitHostName(name);
+  return incarnation > (spent[generation] ?? 0) ? { name, generation } : undefined;
 }
 
 /** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */
