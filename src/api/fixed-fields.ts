@@ -24,6 +24,7 @@ export const fixedFields: Readonly<Record<Kind, readonly FixedField[]>> = {
   MachineSet: [{ path: ["spec", "selector"], hint: "make a new MachineSet" }],
   MachineDeployment: [{ path: ["spec", "selector"], hint: "make a new MachineDeployment" }],
   MachineClass: [],
+  MachineDrainRule: [],
 };
 
 /** The same for an API server, as rules at the root of the kind's schema. Pure. */

@@ -122,4 +122,12 @@ export const kindStatus: Readonly<Record<Kind, KindStatus>> = {
     ],
     scalable: false,
   },
+  MachineDrainRule: {
+    columns: [
+      textColumn("Behavior", ".spec.drain.behavior", "What is done with the pods."),
+      textColumn("Order", ".spec.drain.order", "Pods of lower orders go first."),
+      age,
+    ],
+    scalable: false,
+  },
 };

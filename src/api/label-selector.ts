@@ -1,3 +1,4 @@
+import { isLabelValue, isQualifiedName } from "./name-forms.js";
 import type { LabelSelector } from "./schema.js";
 
 type Labels = Readonly<Record<string, string>>;
@@ -54,4 +55,22 @@ export function requirementHolds(
     case "DoesNotExist":
       return value === undefined;
   }
+}
+
+const listOperators: readonly string[] = ["In", "NotIn"];
+const presenceOperators: readonly string[] = ["Exists", "DoesNotExist"];
+
+/** Whether it means something: a key or a value that no label has, or an operator without its values, does not. None is one. Pure. */
+export function isSelector(selector: LabelSelector | null | undefined): boolean {
+  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
+  const areLabels = Object.entries(matchLabels).every(
+    ([key, value]) => isQualifiedName(key) && isLabelValue(value),
+  );
+  const areRequirements = matchExpressions.every(({ key, operator, values = [] }) => {
+    const isKnown = listOperators.includes(operator)
+      ? values.length > 0 && values.every(isLabelValue)
+      : presenceOperators.includes(operator) && values.length === 0;
+    return isQualifiedName(key) && isKnown;
+  });
+  return areLabels && areRequirements;
 }

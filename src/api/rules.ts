@@ -44,6 +44,18 @@ export const ruleWords = {
     summary: "overlaps another range of the cluster",
     hint: "Services and Pods need ranges of their own",
   },
+  idleOrder: {
+    summary: "is of pods that are evicted, and these are not",
+    hint: "leave it out, or make the behavior Drain",
+  },
+  noSelector: {
+    summary: "selects nothing by anything",
+    hint: "give it a selector, or leave the list out for all",
+  },
+  badSelector: {
+    summary: "is no selector",
+    hint: "keys and values as labels have them; values for In and NotIn, none for Exists and DoesNotExist",
+  },
   mismatch: {
     summary: "does not match the template's labels",
     hint: "spec.template.metadata.labels must satisfy it",
@@ -133,6 +145,19 @@ export const selectorRules = checkedBy(
     ruleWords.emptySelector,
   ),
 );
+
+/** As `checkDrainRule` of src/manifest/drain-rules.ts. */
+export const drainRules = {
+  drain: checkedBy(
+    ruleOf("self.behavior == 'Drain' || !has(self.order)", ruleWords.idleOrder, ".order"),
+  ),
+  machines: checkedBy(
+    ruleOf("has(self.selector) || has(self.clusterSelector)", ruleWords.noSelector),
+  ),
+  pods: checkedBy(
+    ruleOf("has(self.selector) || has(self.namespaceSelector)", ruleWords.noSelector),
+  ),
+};
 
 const wantedLabels = "self.selector.matchLabels";
 const templateLabels = "self.template.metadata.labels";

@@ -11,6 +11,8 @@ import {
   versionsRules,
 } from "./rules.js";
 import { machineDeletion } from "./machine-deletion.js";
+import { machineDrainRuleSpec } from "./machine-drain-rule.js";
+import { matchExpressions } from "./label-requirement.js";
 import { dnsLabel, dnsSubdomain, maxLabelLength, maxSubdomainLength } from "./name-forms.js";
 import {
   closed,
@@ -69,6 +71,7 @@ const longestNames = {
   MachineSet: 57,
   MachineDeployment: 44,
   MachineClass: 63,
+  MachineDrainRule: 63,
 } as const;
 
 const objectMeta = (longestName: number) =>
@@ -260,36 +263,10 @@ const machineTemplate = closed(
   "The Machine that is made for each replica.",
 );
 
-/** One requirement of a selector. */
-export const requirement = closed(
-  {
-    key: Type.String({
-      minLength: 1,
-      maxLength: 317,
-      description: "Label that the requirement is about.",
-    }),
-    operator: stringEnum(["In", "NotIn", "Exists", "DoesNotExist"], {
-      description: "How the label is compared.",
-    }),
-    values: Type.Optional(
-      Type.Array(Type.String({ maxLength: maxLabelLength }), {
-        maxItems: 32,
-        description: "Values for In and NotIn; none for the others.",
-      }),
-    ),
-  },
-  "One requirement on labels.",
-);
-
 const selector = closed(
   {
     matchLabels: Type.Optional(labelMap("Labels that a Machine of this set carries.")),
-    matchExpressions: Type.Optional(
-      Type.Array(requirement, {
-        maxItems: 16,
-        description: "Requirements that all have to hold.",
-      }),
-    ),
+    matchExpressions,
   },
   "Which Machines belong to the set. Its template's labels must match it, other Machines of the cluster must not. It cannot change later.",
   selectorRules,
@@ -464,6 +441,11 @@ export const schemas = {
       ),
     },
     "A providerSpec under a name, for valueFrom of Machines, sets and Clusters.",
+  ),
+  MachineDrainRule: kindOf(
+    "MachineDrainRule",
+    { spec: machineDrainRuleSpec },
+    "How pods leave Machines of the namespace before their hosts go.",
   ),
 } as const;
 

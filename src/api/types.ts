@@ -10,10 +10,16 @@ export type MachineObject = ObjectOf<"Machine">;
 export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
 export type MachineClassObject = ObjectOf<"MachineClass">;
+export type MachineDrainRuleObject = ObjectOf<"MachineDrainRule">;
 export type AnyObject =
-  ClusterObject | MachineObject | MachineSetObject | MachineDeploymentObject | MachineClassObject;
+  | ClusterObject
+  | MachineObject
+  | MachineSetObject
+  | MachineDeploymentObject
+  | MachineClassObject
+  | MachineDrainRuleObject;
 /** An object that is a cluster or belongs to one. */
-export type ClusterMember = Exclude<AnyObject, MachineClassObject>;
+export type ClusterMember = Exclude<AnyObject, MachineClassObject | MachineDrainRuleObject>;
 export type { WrittenMachineSpec, WrittenVersions };
 
 /** A container runtime of which nothing is left to choose. */
@@ -36,12 +42,14 @@ export interface Desired {
   readonly machines: readonly MachineObject[];
   readonly machineSets: readonly MachineSetObject[];
   readonly machineDeployments: readonly MachineDeploymentObject[];
+  /** Those of its namespace that are for Machines of it. */
+  readonly drainRules: readonly MachineDrainRuleObject[];
 }
 
 /** All of its objects in one list. */
 export function objectsOf(desired: Desired): AnyObject[] {
-  const { cluster, machineDeployments, machineSets, machines } = desired;
-  return [cluster, ...machineDeployments, ...machineSets, ...machines];
+  const { cluster, machineDeployments, machineSets, machines, drainRules } = desired;
+  return [cluster, ...machineDeployments, ...machineSets, ...machines, ...drainRules];
 }
 
 /** "<namespace>/<name>". */

@@ -37,6 +37,7 @@ export function machineAnnotations(object: AnyObject): Annotations[] {
     case "Machine":
       return [object.metadata.annotations];
     case "MachineClass":
+    case "MachineDrainRule":
       return [];
   }
 }

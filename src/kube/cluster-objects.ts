@@ -47,13 +47,13 @@ export class ClusterObjects {
     }
     const own = all.filter((one) => clusterKeyOf(one) === key);
     const cluster = own.find(({ kind }) => kind === "Cluster");
+    const beside = all.filter(({ metadata }) => metadata.namespace === namespace);
     return omitUndefined({
       key,
       cluster,
       members: own.filter(({ kind }) => kind !== "Cluster"),
-      classes: all.filter(
-        ({ kind, metadata }) => kind === "MachineClass" && metadata.namespace === namespace,
-      ),
+      classes: beside.filter(({ kind }) => kind === "MachineClass"),
+      drainRules: beside.filter(({ kind }) => kind === "MachineDrainRule"),
     });
   }
 
@@ -82,7 +82,7 @@ export class ClusterObjects {
     if (foreign.length > 0) {
       const names = foreign.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
       throw this.refused(
-        `the API server holds ${names} of ${key}, which its last revision has not`,
+        `the API server holds ${names} of ${key}, which its last revision has not, or has otherwise`,
       );
     }
     const mark = pauseOf(live.cluster) ?? movingMark(attempt);

@@ -183,18 +183,19 @@ export function intentOfPaused(
 }
 
 /**
- * The Cluster, what users wrote of it, and the classes that these name. Others of the namespace are no matter of it: they may be wrong, of a
+ * The Cluster, what users wrote of it, the classes that these name, and how its pods are drained. Other classes of the namespace are no matter of it: they may be wrong, of a
  * provider that nobody knows here, or many, and are not read.
  */
 function objectsIn(
   cluster: LiveObject,
-  { members, classes }: Pick<LiveCluster, "members" | "classes">,
+  { members, classes, drainRules }: Pick<LiveCluster, "members" | "classes" | "drainRules">,
 ): NamedObject[] {
   const written = members.filter(
     (member) => controllerOf(member) === undefined && !isDeleting(member),
   );
   const used = classesNamedBy([cluster, ...written], classes).sort(byName);
-  return [cluster, ...written.sort(byName), ...used].map(namedObjectOf);
+  const rules = drainRules.filter((rule) => !isDeleting(rule)).sort(byName);
+  return [cluster, ...written.sort(byName), ...used, ...rules].map(namedObjectOf);
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */

@@ -59,10 +59,10 @@ export function liveName(object: {
   return `${object.kind} ${object.metadata.namespace}/${object.metadata.name}`;
 }
 
-/** The Cluster that an object is, or says that it belongs to; undefined for classes and strays. Pure. */
+/** The Cluster that an object is, or says that it belongs to; undefined for what clusters of a namespace share, and for strays. Pure. */
 export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
   const { kind, metadata, spec } = object;
-  if (kind === "MachineClass") return undefined;
+  if (kind === "MachineClass" || kind === "MachineDrainRule") return undefined;
   const { namespace, name, labels } = metadata;
   if (kind === "Cluster") return `${namespace}/${name}`;
   const template = spec?.["template"] as
@@ -97,4 +97,6 @@ export interface LiveCluster {
   readonly members: readonly LiveObject[];
   /** MachineClasses of the namespace. */
   readonly classes: readonly LiveObject[];
+  /** MachineDrainRules of the namespace. */
+  readonly drainRules: readonly LiveObject[];
 }

@@ -1,3 +1,4 @@
+import { sameJson } from "../api/json.js";
 import { pausedAnnotation } from "../api/pause.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
@@ -43,11 +44,14 @@ export function pausing(on: LiveObject, mark: string | null): ApiWrite {
  */
 export function arrivalOf(
   objects: readonly AnyObject[],
-  { cluster, members }: LiveCluster,
+  { cluster, members, drainRules }: LiveCluster,
   mark: string,
 ): ApiWrite[] {
   const live = new Map(
-    [...(cluster === undefined ? [] : [cluster]), ...members].map((one) => [placeOf(one), one]),
+    [...(cluster === undefined ? [] : [cluster]), ...members, ...drainRules].map((one) => [
+      placeOf(one),
+      one,
+    ]),
   );
   const isCluster = ({ kind }: AnyObject) => kind === "Cluster";
   const inOrder = [...objects.filter(isCluster), ...objects.filter((one) => !isCluster(one))];
@@ -60,13 +64,20 @@ export function arrivalOf(
   });
 }
 
-/** Users' objects that say they belong to the cluster and are not among these. */
+/** Users' objects that say they belong to the cluster and are not among these, and rules that say otherwise than these. */
 export function foreignAmong(
   objects: readonly AnyObject[],
-  { members }: Pick<LiveCluster, "members">,
+  { members, drainRules }: Pick<LiveCluster, "members" | "drainRules">,
 ): LiveObject[] {
-  const known = new Set(objects.map(placeOf));
-  return members.filter((one) => controllerOf(one) === undefined && !known.has(placeOf(one)));
+  const known = new Map(objects.map((one) => [placeOf(one), one]));
+  const others = members.filter(
+    (one) => controllerOf(one) === undefined && !known.has(placeOf(one)),
+  );
+  const otherRules = drainRules.filter((one) => {
+    const moved = known.get(placeOf(one));
+    return moved !== undefined && !sameJson(one.spec ?? {}, newObject(moved, {}).spec);
+  });
+  return [...others, ...otherRules];
 }
 
 function placeOf({ kind, metadata }: Pick<LiveObject, "kind"> & { metadata: { name: string } }) {

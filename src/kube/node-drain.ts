@@ -9,6 +9,7 @@ import {
 import { omitUndefined } from "../api/omit-undefined.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { mapBounded } from "../provider/bounded.js";
+import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import {
   blockersAfter,
   type DrainLook,
@@ -36,6 +37,8 @@ export interface DrainAccess {
   readonly core: CoreV1Api;
   readonly apps: AppsV1Api;
   readonly nowMs: number;
+  /** Those for the Machine, in their order. */
+  readonly rules: readonly MachineDrainRule[];
 }
 
 interface KnownPod extends JudgedPod {
@@ -106,7 +109,7 @@ export function canBeReached({ status }: V1Node): boolean {
 
 async function surroundings(
   node: V1Node,
-  { core, apps, nowMs }: DrainAccess,
+  { core, apps, nowMs, rules }: DrainAccess,
 ): Promise<PodSurroundings> {
   const [daemonSets, namespaces] = await Promise.all([
     apps.listDaemonSetForAllNamespaces({}, within()),
@@ -123,7 +126,7 @@ async function surroundings(
     namespaces: new Map(
       namespaces.items.map(({ metadata }) => [metadata?.name ?? "", metadata?.labels ?? {}]),
     ),
-    rules: [],
+    rules,
   };
 }
 

@@ -29,7 +29,7 @@ interface CacheOptions extends WatchMeans {
 export class ObjectCache {
   private readonly objects = new LiveStore<LiveObject>(liveName, (change) => this.changed(change));
   private readonly byCluster = new Map<ClusterKey, Map<string, LiveObject>>();
-  private readonly classes = new Map<string, Map<string, LiveObject>>();
+  private readonly shared = new Map<string, Map<string, LiveObject>>();
   private informers: readonly SteadyInformer<LiveObject>[] = [];
   private readonly synced = new Set<Kind>();
   private stopped = false;
@@ -53,7 +53,7 @@ export class ObjectCache {
 
   /** Clusters that exist, and those that objects say they belong to, or are kept by. */
   keys(): ClusterKey[] {
-    const classes = [...this.classes.values()].flatMap((group) => [...group.values()]);
+    const classes = [...this.shared.values()].flatMap((group) => [...group.values()]);
     return [...new Set([...this.byCluster.keys(), ...classes.flatMap(keepersOf)])];
   }
 
@@ -61,11 +61,13 @@ export class ObjectCache {
     const all = [...(this.byCluster.get(key)?.values() ?? [])];
     const [namespace = ""] = key.split("/");
     const cluster = all.find(({ kind }) => kind === "Cluster");
+    const shared = [...(this.shared.get(namespace)?.values() ?? [])];
     return omitUndefined({
       key,
       cluster,
       members: all.filter(({ kind }) => kind !== "Cluster"),
-      classes: [...(this.classes.get(namespace)?.values() ?? [])],
+      classes: shared.filter(({ kind }) => kind === "MachineClass"),
+      drainRules: shared.filter(({ kind }) => kind === "MachineDrainRule"),
     });
   }
 
@@ -114,24 +116,29 @@ export class ObjectCache {
 
   private link(object: LiveObject): void {
     const key = clusterKeyOf(object);
-    if (object.kind === "MachineClass") add(this.classes, object.metadata.namespace, object);
+    if (isShared(object)) add(this.shared, object.metadata.namespace, object);
     else if (key !== undefined) add(this.byCluster, key, object);
   }
 
   private unlink(object: LiveObject): void {
     const key = clusterKeyOf(object);
-    if (object.kind === "MachineClass") drop(this.classes, object.metadata.namespace, object);
+    if (isShared(object)) drop(this.shared, object.metadata.namespace, object);
     else if (key !== undefined) drop(this.byCluster, key, object);
   }
 
   private tell(object: LiveObject): void {
     const key = clusterKeyOf(object);
     if (key !== undefined) this.options.onChange(key);
-    if (object.kind !== "MachineClass") return;
+    if (!isShared(object)) return;
     const { namespace } = object.metadata;
     const clusters = [...this.byCluster.keys()].filter((one) => one.startsWith(`${namespace}/`));
     for (const one of new Set([...clusters, ...keepersOf(object)])) this.options.onChange(one);
   }
+}
+
+/** What clusters of a namespace have in common. */
+function isShared({ kind }: LiveObject): boolean {
+  return kind === "MachineClass" || kind === "MachineDrainRule";
 }
 
 function keepersOf(object: LiveObject): ClusterKey[] {

@@ -21,6 +21,7 @@ import {
 } from "../bootstrap/tokens/bootstrap-token.js";
 import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/workload-cluster.js";
 import type { Identity } from "../provider/port.js";
+import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import type { DrainLook } from "../workload/drain/eviction-round.js";
 import { removeEtcdMember } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
@@ -97,22 +98,22 @@ export class WorkloadApi implements WorkloadCluster {
     );
   }
 
-  drain(host: NodeHost): Promise<DrainLook> {
+  drain(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<DrainLook> {
     const nowMs = this.access.clock.now();
     return this.call(`drain ${host.name}`, async (core, config) => {
       const node = await nodeOf(host, core);
       const apps = config.makeApiClient(AppsV1Api);
-      return node === undefined ? { blockers: [] } : drainRound(node, { core, apps, nowMs });
+      return node === undefined ? { blockers: [] } : drainRound(node, { core, apps, nowMs, rules });
     });
   }
 
-  attachedVolumes(host: NodeHost): Promise<readonly string[]> {
+  attachedVolumes(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<readonly string[]> {
     const nowMs = this.access.clock.now();
     return this.call(`look for the volumes of ${host.name}`, async (core, config) => {
       const node = await nodeOf(host, core);
       const apps = config.makeApiClient(AppsV1Api);
       const storage = config.makeApiClient(StorageV1Api);
-      return node === undefined ? [] : attachedVolumes(node, { core, apps, storage, nowMs });
+      return node === undefined ? [] : attachedVolumes(node, { core, apps, storage, nowMs, rules });
     });
   }
 

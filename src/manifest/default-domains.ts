@@ -19,7 +19,7 @@ export function withDefaultDomains(desired: Desired, providers: readonly Provide
   if (isOffered) return desired;
   const settled = <O extends ClusterMember>(object: O): O => withDefault(object, provider);
   return {
-    cluster,
+    ...desired,
     machines: machines.map(settled),
     machineSets: machineSets.map(settled),
     machineDeployments: machineDeployments.map(settled),

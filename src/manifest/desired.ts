@@ -1,4 +1,4 @@
-import type { DiagnosticCode, MemberPath, Violation } from "../api/diagnostic-codes.js";
+import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { asJson, isJsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
@@ -12,7 +12,7 @@ import {
   maxStackNameLength,
   stackNameOf,
 } from "../api/types.js";
-import { nearest, validate } from "../api/validate.js";
+import { validate } from "../api/validate.js";
 import { canonicalVersions, oldestControlPlane } from "../api/versions.js";
 import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
@@ -24,6 +24,7 @@ import {
   checkSelector,
   checkSkew,
 } from "./checks.js";
+import { checkDrainRule, idleRule, rulesForCluster } from "./drain-rules.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import {
   belongsTo,
@@ -59,7 +60,8 @@ import {
   partsHint,
   type Unsettable,
 } from "./settings.js";
-import { respell, type Respelling, writtenPath } from "./spelling.js";
+import { inOurGroup, respell, type Respelling, writtenPath } from "./spelling.js";
+import { unknownObject } from "./unknown-object.js";
 import { checkUnknown, tolerated } from "./unknown-values.js";
 import { forgottenVariable } from "./variables.js";
 
@@ -194,6 +196,7 @@ class Reader {
       for (const violation of ofIdentity) this.report(bare, violation);
       return undefined;
     }
+    inOurGroup(value);
     if (value["apiVersion"] !== apiVersion || !isKind(value["kind"])) {
       this.report(bare, unknownObject(value));
       return undefined;
@@ -285,6 +288,11 @@ class Reader {
       const wrong = checkOwner(member.object, owners, this.refused);
       for (const violation of wrong) this.report(member, violation);
     }
+    const rules = objectsOfKind(this.placed, "MachineDrainRule");
+    for (const placed of this.placed) {
+      if (placed.object.kind !== "MachineDrainRule" || this.holder === "apiServer") continue;
+      for (const idle of idleRule(placed.object, owners)) this.report(placed, idle, "warning");
+    }
     return this.placed.filter(isCluster).map((placed) => {
       const { object: cluster } = placed;
       for (const wrong of this.identities.resolve(cluster)) this.report(placed, wrong);
@@ -294,6 +302,7 @@ class Reader {
         machines: objectsOfKind(own, "Machine"),
         machineSets: objectsOfKind(own, "MachineSet"),
         machineDeployments: objectsOfKind(own, "MachineDeployment"),
+        drainRules: rulesForCluster(rules, cluster),
       };
       this.checkCluster(placed, desired, own);
       return withDefaultDomains(desired, this.providers);
@@ -328,6 +337,7 @@ class Reader {
         : []),
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
       ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
+      ...(object.kind === "MachineDrainRule" ? checkDrainRule(object) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
         ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
         : []),
@@ -453,28 +463,6 @@ function cut(text: string): string {
   return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength - 3)}...`;
 }
 
-const otherGeneration = "an object of today's Cluster API, which this release does not read";
-const generationHint = `Capstan reads the first generation, ${apiVersion}; docs/cluster-api.md tells how they differ`;
-
-function unknownObject(value: Record<string, unknown>): Violation {
-  const { kind } = value;
-  const kinds = Object.keys(schemas);
-  const near = typeof kind === "string" ? nearest(kind, kinds) : undefined;
-  const code: DiagnosticCode = "UNKNOWN_OBJECT";
-  if (/^([\w-]+\.)*cluster\.x-k8s\.io\//.test(String(value["apiVersion"]))) {
-    return { code, path: ["apiVersion"], summary: otherGeneration, hint: generationHint };
-  }
-  if (String(value["apiVersion"]).startsWith("kustomize.config.k8s.io/")) {
-    const hint = "build it: kubectl kustomize FOLDER | capstan plan -f -";
-    return { code, path: ["kind"], summary: "not an object, but how to make some", hint };
-  }
-  const hint =
-    near === undefined || isKind(kind)
-      ? `this release reads ${kinds.join(", ")} of ${apiVersion}`
-      : `did you mean ${near}?`;
-  return { code, path: [isKind(kind) ? "apiVersion" : "kind"], summary: "unknown object", hint };
-}
-
 /** What an API server or we ourselves write is not wanted by anybody: it must not look like a change. */
 function dropServerFields(object: AnyObject): void {
   const { metadata } = object;
@@ -507,7 +495,7 @@ function isCluster(placed: Placed): placed is Placed<ClusterObject> {
 }
 
 function isMember(placed: Placed): placed is Placed<ClusterMember> {
-  return placed.object.kind !== "MachineClass";
+  return placed.object.kind !== "MachineClass" && placed.object.kind !== "MachineDrainRule";
 }
 
 function sameName(left: AnyObject, right: AnyObject): boolean {

@@ -24,6 +24,7 @@ export function machineSpecsIn(object: AnyObject): PlacedSpec[] {
       return [{ spec: object.spec.template.spec, path: ["spec", "template", "spec"] }];
     case "Cluster":
     case "MachineClass":
+    case "MachineDrainRule":
       return [];
   }
 }
@@ -74,6 +75,8 @@ export function providerValuePaths(kind: Kind): MemberPath[] {
       return [["spec", "template", ...value]];
     case "MachineClass":
       return [["providerSpec"]];
+    case "MachineDrainRule":
+      return [];
   }
 }
 

@@ -1,6 +1,7 @@
 import { parse } from "yaml";
 import { isJsonObject } from "../api/json.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
+import { apiVersion } from "../api/schema.js";
 import { formerTimeouts, secondsOfDuration } from "../api/machine-deletion.js";
 
 /** An older spelling that was rewritten: errors below `now` are shown where `written` stands. */
@@ -31,6 +32,12 @@ export function respell(object: Members): Respelling[] {
     ...timeouts(spec, ["spec"]),
     ...timeouts(template, ["spec", "template", "spec"]),
   ];
+}
+
+/** MachineDrainRules are the same in the group of today's Cluster API: rewritten, in place, as one of ours. */
+export function inOurGroup(object: Members): void {
+  const isTheirs = /^cluster\.x-k8s\.io\/v1beta[12]$/.test(String(object["apiVersion"]));
+  if (object["kind"] === "MachineDrainRule" && isTheirs) object["apiVersion"] = apiVersion;
 }
 
 /** The path at which the user wrote what is now at `path`. */

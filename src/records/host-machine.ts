@@ -10,6 +10,7 @@ export type MachineAnnotations = Readonly<Record<string, Annotations>>;
 /** The machine of a host, with what it is annotated with. */
 interface HostMachine {
   readonly machine: TargetMachine;
+  readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Annotations;
 }
 
@@ -26,17 +27,19 @@ export function hostMachines(
   const machines = knownMachines(records);
   for (const machine of target.machines) machines.set(machine.name, machine);
   const madeFor = new Map([...machines.values()].map(({ host, name }) => [host, name]));
-  const annotationsOf = recordedAnnotations([
-    target,
-    records.transaction?.target,
-    records.revision?.target,
-  ]);
+  const targets = [target, records.transaction?.target, records.revision?.target];
+  const annotationsOf = recordedAnnotations(targets);
+  const labelsOf = recordedLabels(targets);
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
     const name = (parent && machineOfKey(parent)) ?? madeFor.get(host);
     const machine = name === undefined ? undefined : machines.get(name);
     if (machine === undefined) return undefined;
-    return { machine, annotations: live[machine.name] ?? annotationsOf(machine) };
+    return {
+      machine,
+      labels: labelsOf(machine),
+      annotations: live[machine.name] ?? annotationsOf(machine),
+    };
   };
 }
 
@@ -45,11 +48,29 @@ export function hostMachines(
  * from, else by what is recorded of the machine itself. Pure.
  */
 export function recordedAnnotations(
-  targets: readonly (Pick<Target, "objects"> | undefined)[],
+  targets: RecordedTargets,
 ): (machine: TargetMachine) => Annotations {
-  const owners = targets.map((one) => owningObjects(one?.objects ?? []));
+  const objectOf = recordedOwners(targets);
   return (machine) => {
-    const [object] = owners.flatMap((ownerOf) => ownerOf(machine) ?? []);
+    const object = objectOf(machine);
     return object === undefined ? machine.deletionAnnotations : machineAnnotations(object)[0];
   };
+}
+
+function recordedLabels(targets: RecordedTargets) {
+  const objectOf = recordedOwners(targets);
+  return (machine: TargetMachine): HostMachine["labels"] => {
+    const object = objectOf(machine);
+    if (object === undefined) return {};
+    const { labels } = object.metadata;
+    return (object.kind === "Machine" ? labels : object.spec.template.metadata?.labels) ?? {};
+  };
+}
+
+/** Objects of some targets; those of the first that has one count. */
+type RecordedTargets = readonly (Pick<Target, "objects"> | undefined)[];
+
+function recordedOwners(targets: RecordedTargets) {
+  const owners = targets.map((one) => owningObjects(one?.objects ?? []));
+  return (machine: TargetMachine) => owners.flatMap((ownerOf) => ownerOf(machine) ?? [])[0];
 }

@@ -95,6 +95,7 @@ export function desiredIn(target: Target): Desired {
     machines: of("Machine"),
     machineSets: of("MachineSet"),
     machineDeployments: of("MachineDeployment"),
+    drainRules: of("MachineDrainRule"),
   };
 }
 

@@ -19,7 +19,7 @@ type OwnerLookup = (machine: Pick<ExpandedMachine, "name" | "owner">) => OwningO
 export function owningObjects(objects: readonly AnyObject[]): OwnerLookup {
   const known = new Map<string, OwningObject>();
   for (const object of objects) {
-    if (object.kind === "Cluster" || object.kind === "MachineClass") continue;
+    if (!isOwning(object)) continue;
     known.set(`${object.kind} ${object.metadata.name}`, object);
   }
   return ({ name, owner }) => {
@@ -29,6 +29,12 @@ export function owningObjects(objects: readonly AnyObject[]): OwnerLookup {
       ? known.get(`MachineSet ${machineSet}`)
       : known.get(`MachineDeployment ${machineDeployment}`);
   };
+}
+
+/** Whether machines come from an object of its kind. Pure. */
+export function isOwning(object: AnyObject): object is OwningObject {
+  const { kind } = object;
+  return kind === "Machine" || kind === "MachineSet" || kind === "MachineDeployment";
 }
 
 /** "MachineDeployment web": the object that a user wrote. Pure. */

@@ -32,7 +32,7 @@ export type FailedOperation = "Create" | "Update" | "Delete";
 
 /** An object that cannot be had as its user asks for it: what failed last, and why. */
 export interface ObjectFailure {
-  readonly kind: Exclude<Kind, "MachineClass">;
+  readonly kind: Exclude<Kind, "MachineClass" | "MachineDrainRule">;
   readonly name: string;
   /** Absent where nothing was tried. */
   readonly operation?: FailedOperation;

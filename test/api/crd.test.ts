@@ -142,6 +142,7 @@ describe("CustomResourceDefinitions", () => {
       MachineSet: "ms",
       MachineDeployment: "md",
       MachineClass: "mc",
+      MachineDrainRule: "mdr",
     });
     assert.equal(byKind.get("MachineClass")?.spec.names.plural, "machineclasses");
     const scalable = definitions
@@ -165,6 +166,7 @@ describe("CustomResourceDefinitions", () => {
       MachineSet: "Cluster Desired Current Ready Available Version Age",
       MachineDeployment: "Cluster Desired Current Ready Available UpToDate Version Age",
       MachineClass: "Provider Holds Age",
+      MachineDrainRule: "Behavior Order Age",
     });
   });
 
@@ -229,6 +231,7 @@ describe("CustomResourceDefinitions", () => {
       ["MachineSet", "self.spec.selector == oldSelf.spec.selector"],
       ["MachineDeployment", "self.spec.selector == oldSelf.spec.selector"],
       ["MachineClass"],
+      ["MachineDrainRule"],
     ]);
   });
 

@@ -12,6 +12,7 @@ import { objectsOfSample } from "../kube/field-samples.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
 import { type CommandOutcome, FakeEngine } from "../support/fake-engine.js";
+import { goingPods } from "../support/fake-pods.js";
 import type { CommandFault } from "../support/faults.js";
 import type { WatchedCall } from "../support/law-watch.js";
 import { localProvider, machine, machineSet, type Manifest, textOf } from "../support/manifests.js";
@@ -64,7 +65,9 @@ function objectsAt(trial: FieldTrial, which: Which, steps: readonly TrialStep[])
   const objects = objectsOfSample({ kind: trial.kind, fields }, "default");
   const isGone = steps.some(({ kind }) => kind === "remove");
   const isAlone = steps.some(({ kind }) => kind === "removeOthers");
-  const beside = isAlone ? others.filter((one) => nameOf(one) !== pool) : others;
+  const isFewer = steps.some(({ kind }) => kind === "fewerOthers");
+  const alone = others.filter((one) => nameOf(one) !== pool);
+  const beside = isAlone ? alone : isFewer ? [...alone, machineSet(pool, 3)] : others;
   return [...beside, ...(isGone ? objects.slice(0, -1) : objects)];
 }
 
@@ -134,6 +137,7 @@ function traitsOf({ keeps }: FieldTrial) {
 function keeping({ keeps }: FieldTrial, engine: FakeEngine): FakeEngine {
   const { hosts } = engine.cloud;
   if (keeps === "pods") hosts.blockersOf = () => [{ pod: "default/a", why: "it stays" }];
+  if (keeps === "pods that go") hosts.blockersOf = goingPods({ a: { app: "a" }, b: { app: "b" } });
   if (keeps === "volumes") hosts.volumesOf = () => ["default/data"];
   if (keeps === "Nodes") hosts.keepsNode = () => true;
   return engine;

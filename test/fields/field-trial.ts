@@ -15,6 +15,8 @@ export type TrialStep =
   | { readonly kind: "wait"; readonly ms: number }
   /** Their users take every other worker away, or all there are. */
   | { readonly kind: "removeOthers" }
+  /** One of the other workers is not wanted any more. */
+  | { readonly kind: "fewerOthers" }
   /** Only of the other: somebody believes what the cloud shows. */
   | { readonly kind: "thaw" };
 
@@ -31,7 +33,7 @@ export interface FieldTrial {
   readonly other: JsonObject;
   readonly steps?: readonly TrialStep[];
   /** Its hosts are nodes, of which this does not go when they are deleted. */
-  readonly keeps?: "pods" | "volumes" | "Nodes";
+  readonly keeps?: "pods" | "volumes" | "Nodes" | "pods that go";
   /** What it decides, where no input of a provider shows it: "which Machines go first". */
   readonly decides?: string;
   /** An API server shows its effect, and nothing else does. */

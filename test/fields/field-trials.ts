@@ -248,6 +248,57 @@ const ofSets: readonly PartOfTrial[] = [
   ...below("spec.template.spec", [...ofMachineSpecs, ...deletions(change(replicas(1)))]),
 ];
 
+const drained = {
+  keeps: "pods that go",
+  steps: [{ kind: "fewerOthers" }],
+} as const satisfies Partial<PartOfTrial>;
+const onlyA = at("spec.pods", [{ selector: { matchLabels: { app: "a" } } }]);
+/** Whether a selector of a rule that skips pods fits, by each of its members. Any value fits a key that is not there. */
+const ofSelector = (list: string, name: string, fitting: string): PartOfTrial[] => {
+  const selecting = (selector: JsonObject) => at(`spec.${list}`, [{ [name]: selector }]);
+  const of = (member: string, one: JsonObject, other: JsonObject): PartOfTrial => ({
+    ...drained,
+    field: `spec.${list}.${name}.${member}`,
+    one: selecting(one),
+    other: selecting(other),
+    decides: `for which ${list} the rule is`,
+  });
+  const requirement = (more: JsonObject) => ({ matchExpressions: [more] });
+  return [
+    of("matchLabels", { matchLabels: {} }, { matchLabels: { [fitting]: "elsewhere" } }),
+    of(
+      "matchExpressions.key",
+      requirement({ key: fitting, operator: "Exists" }),
+      requirement({ key: "nothing", operator: "Exists" }),
+    ),
+    of(
+      "matchExpressions.operator",
+      requirement({ key: fitting, operator: "Exists" }),
+      requirement({ key: fitting, operator: "DoesNotExist" }),
+    ),
+    of(
+      "matchExpressions.values",
+      requirement({ key: fitting, operator: "NotIn", values: ["elsewhere"] }),
+      requirement({ key: fitting, operator: "In", values: ["elsewhere"] }),
+    ),
+  ];
+};
+const ofDrainRules: readonly PartOfTrial[] = [
+  values("spec.drain.behavior", "Drain", "WaitCompleted", {
+    ...drained,
+    decides: "what is done with the pods",
+  }),
+  values("spec.drain.order", 0, 5, {
+    ...drained,
+    both: { spec: { ...(onlyA["spec"] as JsonObject), drain: { behavior: "Drain" } } },
+    decides: "which pods go first",
+  }),
+  ...ofSelector("machines", "selector", "set"),
+  ...ofSelector("machines", "clusterSelector", "tier"),
+  ...ofSelector("pods", "selector", "app"),
+  ...ofSelector("pods", "namespaceSelector", "kubernetes.io/metadata.name"),
+];
+
 const budget = (bound: string) =>
   at(`metadata.annotations[${driftAnnotations.maxUnhealthy}]`, bound);
 const believing = budget("100%");
@@ -379,6 +430,7 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
     }),
   ],
   MachineClass: [labels, annotations, values("providerSpec.size", "small", "large")],
+  MachineDrainRule: [labels, annotations, ...ofDrainRules],
 };
 
 /** For each field that users write, a trial of it. */

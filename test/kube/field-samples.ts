@@ -44,6 +44,12 @@ const plain: Readonly<Record<Kind, Manifest>> = {
   MachineSet: machineSet("s", 2),
   MachineDeployment: machineDeployment("d", 2),
   MachineClass: machineClass,
+  MachineDrainRule: {
+    apiVersion: "cluster.k8s.io/v1alpha1",
+    kind: "MachineDrainRule",
+    metadata: { name: "rule" },
+    spec: { drain: { behavior: "Skip" } },
+  },
 };
 
 const metadata: readonly JsonObject[] = [
@@ -111,6 +117,14 @@ const sets: readonly JsonObject[] = [
   },
 ];
 
+/** Each of an entry's selectors in all of its forms. */
+const selectors = (...names: readonly string[]) =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      { matchLabels: { a: "b" }, matchExpressions: [{ key: "c", operator: "In", values: ["d"] }] },
+    ]),
+  );
 const network = (fields: JsonObject): JsonObject => ({ spec: { clusterNetwork: fields } });
 const byKind: Readonly<Record<Kind, readonly JsonObject[]>> = {
   Cluster: [
@@ -130,6 +144,12 @@ const byKind: Readonly<Record<Kind, readonly JsonObject[]>> = {
     { spec: { progressDeadlineSeconds: 0 } },
   ],
   MachineClass: [{ providerSpec: { diskGib: 30 } }],
+  MachineDrainRule: [
+    { spec: { drain: { behavior: "Drain", order: -5 } } },
+    { spec: { drain: { behavior: "WaitCompleted" } } },
+    { spec: { machines: [selectors("selector", "clusterSelector")] } },
+    { spec: { pods: [selectors("selector", "namespaceSelector")] } },
+  ],
 };
 
 /** For each field that users write, at least one object with it. */
@@ -175,7 +195,10 @@ export function objectsOfSample({ kind, fields }: FieldSample, namespace: string
   const object = laidOver(plain[kind], fields);
   const users =
     kind === "MachineClass" ? [laidOver(plain.Machine, { spec: fromClass("big") })] : [];
-  const others = [plain.Cluster, machineClass, clusterClass].filter(
+  // What rules select has to have labels.
+  const labelled = laidOver(plain.Cluster, { metadata: { labels: { tier: "a" } } });
+  const ofCluster = kind === "MachineDrainRule" ? labelled : plain.Cluster;
+  const others = [ofCluster, machineClass, clusterClass].filter(
     (one) => one["kind"] !== kind || nameOf(one) !== nameOf(object),
   );
   return [...others, ...users, object].map((one) => laidOver(one, { metadata: { namespace } }));

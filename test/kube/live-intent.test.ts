@@ -26,7 +26,7 @@ describe("intentOf", () => {
   for (const { name, given, want } of [
     {
       name: "is absent without a Cluster",
-      given: { key: "default/prod", members: [live(machine("a"))], classes: [] },
+      given: { key: "default/prod", members: [live(machine("a"))], classes: [], drainRules: [] },
       want: "absent",
     },
     { name: "is what is wanted", given: liveCluster([live(machine("a"))]), want: "want" },

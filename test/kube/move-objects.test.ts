@@ -32,7 +32,7 @@ const textOf = (write: ApiWrite): string =>
   write.kind === "create"
     ? `create ${write.object.kind} ${write.object.metadata.name}`
     : `${write.kind} ${write.on.kind} ${write.on.metadata.name}`;
-const nothing = { key, members: [], classes: [] };
+const nothing = { key, members: [], classes: [], drainRules: [] };
 
 describe("objects that move", () => {
   it("arrive with the Cluster first, and that paused", () => {
@@ -76,7 +76,7 @@ describe("objects that move", () => {
       live("Machine", "stray"),
       live("Machine", "web-1", derived),
     ];
-    const names = foreignAmong(objects, { members }).map(({ metadata }) => metadata.name);
+    const names = foreignAmong(objects, { ...nothing, members }).map(({ metadata }) => metadata.name);
     assert.deepEqual(names, ["stray"]);
   });
 
@@ -129,6 +129,23 @@ describe("objects that move", () => {
   for (const { name, given, want } of departures) {
     it(`leave: ${name}`, () => assert.deepEqual(departureOf(given).map(textOf), want));
   }
+
+  it("keep a rule of the namespace that is there, and meet no other one of its name", () => {
+    const ruleOf = (behavior: string) => ({
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "MachineDrainRule",
+      metadata: { name: "r" },
+      spec: { drain: { behavior } },
+    });
+    const moved = objectsOf(desiredOf([cluster(), ruleOf("Skip")]));
+    const beside = (behavior: string) => ({
+      ...nothing,
+      drainRules: [{ ...live("MachineDrainRule", "r"), spec: ruleOf(behavior).spec }],
+    });
+    assert.deepEqual(foreignAmong(moved, beside("Skip")), []);
+    assert.deepEqual(arrivalOf(moved, beside("Skip"), mark).map(textOf), ["create Cluster prod"]);
+    assert.equal(foreignAmong(moved, beside("Drain")).length, 1);
+  });
 
   it("let go of our finalizers and no others", () => {
     const machines = [live("Machine", "cp-0", { ...held, ...deleting })];

@@ -45,7 +45,12 @@ describe("a drain, on a real API server with budgets of disruption", () => {
     core = server.config.makeApiClient(CoreV1Api);
     const apps = server.config.makeApiClient(AppsV1Api);
     round = async () => {
-      const { blockers } = await drainRound(await read(), { core, apps, nowMs: Date.now() });
+      const { blockers } = await drainRound(await read(), {
+        core,
+        apps,
+        nowMs: Date.now(),
+        rules: [],
+      });
       return blockers.map(({ pod: name, why }) => `${name}: ${why}`);
     };
     const objects = [
@@ -107,7 +112,7 @@ describe("a drain, on a real API server with budgets of disruption", () => {
     const storage = server.config.makeApiClient(StorageV1Api);
     const apps = server.config.makeApiClient(AppsV1Api);
     const attached = async () =>
-      attachedVolumes(await read(), { core, apps, storage, nowMs: Date.now() });
+      attachedVolumes(await read(), { core, apps, storage, nowMs: Date.now(), rules: [] });
     assert.deepEqual(await attached(), []);
     const claims = ["data", "logs"].map((name) => ({
       apiVersion: "v1",
@@ -151,7 +156,7 @@ describe("a drain, on a real API server with budgets of disruption", () => {
     const name = "since";
     await server.apply(JSON.stringify({ apiVersion: "v1", kind: "Node", metadata: { name } }));
     for (const laterMs of [0, 60_000]) {
-      const look = { core, apps, nowMs: nowMs + laterMs };
+      const look = { core, apps, nowMs: nowMs + laterMs, rules: [] };
       const { sinceMs } = await drainRound(await core.readNode({ name }), look);
       assert.equal(sinceMs, nowMs);
     }

@@ -171,6 +171,7 @@ describe("chooseVersions", () => {
         machines: [machine("m", spec), ...others],
         machineSets: [],
         machineDeployments: [],
+        drainRules: [],
       };
       const [first] = chooseVersions(desired, recorded, {
         containerRuntimes: offered,

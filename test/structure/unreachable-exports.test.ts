@@ -20,13 +20,6 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
     ],
   },
   {
-    by: "nodes: a MachineDrainRule is an object that users write",
-    names: [
-      "src/workload/drain/drain-rule.ts#appliesToMachine",
-      "src/workload/drain/drain-rule.ts#rulesForMachine",
-    ],
-  },
-  {
     by: "conformance: Cluster API's cases ask for them (docs/conformance.md)",
     names: [
       "src/sets/membership.ts#changeMembers",

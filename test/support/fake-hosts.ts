@@ -7,6 +7,7 @@ import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
 import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
 import type { Observed, SecretStore, UserData, UserDataTerms } from "../../src/provider/port.js";
+import type { MachineDrainRule } from "../../src/workload/drain/drain-rule.js";
 import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
 import type { LawWatch } from "./law-watch.js";
 
@@ -53,7 +54,8 @@ export class FakeHosts {
   /** Names of hosts that no pod was left on. */
   readonly drained = new Set<string>();
   /** Pods that do not go from a host, by its name. */
-  blockersOf: (host: string) => readonly DrainBlocker[] = () => [];
+  blockersOf: (host: string, rules: readonly MachineDrainRule[]) => readonly DrainBlocker[] =
+    () => [];
   /** Volumes that are attached to a host, by its name. */
   volumesOf: (host: string) => readonly string[] = () => [];
   /** Whether a host that runs has become a node, by its name. */
@@ -112,10 +114,10 @@ export class FakeHosts {
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);
         }),
-      drain: ({ name }) =>
+      drain: ({ name }, rules) =>
         answering(() => {
           this.cordoned.add(name);
-          const blockers = this.blockersOf(name);
+          const blockers = this.blockersOf(name, rules);
           if (blockers.length === 0) this.drained.add(name);
           return { blockers };
         }),

@@ -34,11 +34,20 @@ export function controlledBy(kind: string, name: string, apiVersion?: string): O
 }
 
 export function liveCluster(members: readonly LiveObject[] = [], about: Shown = {}): LiveCluster {
-  return { key: "default/prod", cluster: live(cluster(), about), members, classes: [] };
+  return {
+    key: "default/prod",
+    cluster: live(cluster(), about),
+    members,
+    classes: [],
+    drainRules: [],
+  };
 }
 
 /** One of each kind that belongs to a cluster, as their user wrote them. */
-export function written(kind: Exclude<Kind, "Cluster" | "MachineClass">, name: string): Manifest {
+export function written(
+  kind: Exclude<Kind, "Cluster" | "MachineClass" | "MachineDrainRule">,
+  name: string,
+): Manifest {
   switch (kind) {
     case "Machine":
       return machine(name);

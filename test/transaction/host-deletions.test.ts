@@ -116,6 +116,35 @@ describe("a host that is deleted", () => {
     });
   }
 
+  it("is drained by the rules that are for its Machine, in their order", async () => {
+    const ruleOf = (name: string, spec: object): Manifest => ({
+      apiVersion: "cluster.x-k8s.io/v1beta2",
+      kind: "MachineDrainRule",
+      metadata: { name },
+      spec,
+    });
+    const skip = { drain: { behavior: "Skip" } };
+    const rules = [
+      ruleOf("z", skip),
+      ruleOf("a", { ...skip, machines: [{ selector: { matchLabels: { kind: "other" } } }] }),
+      ruleOf("b", {
+        ...skip,
+        machines: [{ selector: { matchLabels: { "cluster.k8s.io/cluster-name": "prod" } } }],
+      }),
+    ];
+    const engine = await FakeEngine.running(goal(member, worker("small"), ...rules), joins);
+    const seen: string[] = [];
+    engine.cloud.hosts.blockersOf = (_host, given) => {
+      seen.push(given.map(({ name }) => name).join());
+      return [];
+    };
+    await engine.settle(goal(member, worker("large"), ...rules));
+    assert.deepEqual(seen, ["b,z"]);
+    await engine.settle(goal(member, worker("large")));
+    await engine.settle(goal(member, worker("small")));
+    assert.deepEqual(seen, ["b,z", ""]);
+  });
+
   describe("that a hook of its Machine holds", () => {
     const preDrain = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
     const preTerminate = { "pre-terminate.delete.hook.machine.cluster.x-k8s.io/kcp": "" };

@@ -7,7 +7,7 @@ import type {
 import { selectorMatches } from "../../../src/api/label-selector.js";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import { closed, labelMap, stringEnum } from "../../../src/api/schema-parts.js";
-import { requirement } from "../../../src/api/schema.js";
+import { requirement } from "../../../src/api/label-requirement.js";
 import {
   type AssumedRole,
   type AwsCredentials,

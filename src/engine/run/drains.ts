@@ -1,11 +1,18 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { clusterNameLabel } from "../../api/schema.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
-import { keepsControlPlane } from "../../records/target.js";
+import { desiredIn, keepsControlPlane, type Target } from "../../records/target.js";
 import { hostMachines } from "../../records/host-machine.js";
+import {
+  drainRuleOf,
+  type Labels,
+  type MachineDrainRule,
+  rulesForMachine,
+} from "../../workload/drain/drain-rule.js";
 import {
   type DeletionTerms,
   deletionTermsOf,
@@ -73,7 +80,7 @@ export class Drains {
   ): Promise<void> {
     const { clock, stop, report } = waits;
     const deletions = nodes.map(
-      ({ key, host, terms }) => new HostDeletion(key, nodeHostOf(host), terms),
+      ({ key, host, terms, rules }) => new HostDeletion(key, nodeHostOf(host), terms, rules),
     );
     const hosts = nodes.map(({ host }) => host);
     const sinceMs = clock.now();
@@ -121,6 +128,8 @@ interface Leaving {
   readonly key: NodeKey;
   readonly machine: string;
   readonly terms: DeletionTerms;
+  /** How its pods are drained. */
+  readonly rules: readonly MachineDrainRule[];
 }
 
 interface LeavingNode extends Leaving {
@@ -135,10 +144,20 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   return keys
     .filter((key) => key.startsWith(nodeKey(provider.hostKind, "")) && !letGo.has(key))
     .map((key) => {
-      const { machine, annotations } = machineOf(key) ?? {};
+      const { machine, annotations, labels = {} } = machineOf(key) ?? {};
       const terms = deletionTermsOf(annotations, machine?.spec.deletion);
-      return { key, machine: machine?.name ?? key, terms };
+      return { key, machine: machine?.name ?? key, terms, rules: rulesOf(labels, goal.target) };
     });
+}
+
+/** A selector that means nothing, which validation has refused, would leave nobody to tell what may be evicted. */
+function rulesOf(labels: Labels, target: Target): readonly MachineDrainRule[] {
+  const { cluster, drainRules } = desiredIn(target);
+  const { namespace, name, labels: clusterLabels = {} } = cluster.metadata;
+  const machine = { namespace, labels: { [clusterNameLabel]: name, ...labels }, clusterLabels };
+  const chosen = rulesForMachine(drainRules.map(drainRuleOf), machine);
+  if (chosen.kind === "rules") return chosen.rules;
+  throw new Error(`MachineDrainRule ${namespace}/${chosen.rule} has a selector that is none`);
 }
 
 function hooksIn({ hooks }: DeletionTerms) {

@@ -1,5 +1,6 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { DeletionTerms } from "../../workload/drain/deletion-terms.js";
+import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
 import type { DrainBlocker } from "../../workload/drain/eviction-round.js";
 import type { NodeHost, WorkloadCluster } from "./workload-cluster.js";
 
@@ -30,6 +31,7 @@ export class HostDeletion {
     readonly key: NodeKey,
     private readonly host: NodeHost,
     private readonly terms: DeletionTerms,
+    private readonly rules: readonly MachineDrainRule[],
   ) {}
 
   /** One round. Undefined: nothing is in its way, or its own time is over. Throws API_SERVER. */
@@ -40,7 +42,7 @@ export class HostDeletion {
   private async drain(cluster: WorkloadCluster, nowMs: number): Promise<DeletionStage | undefined> {
     const { host, terms } = this;
     if (this.isDrained || !terms.drains) return undefined;
-    const { sinceMs, blockers } = await cluster.drain(host);
+    const { sinceMs, blockers } = await cluster.drain(host, this.rules);
     this.drainingSinceMs ??= sinceMs ?? nowMs;
     const isOver = nowMs >= this.drainingSinceMs + (terms.drainTimeoutMs ?? Infinity);
     this.isDrained = blockers.length === 0 || isOver;
@@ -54,7 +56,7 @@ export class HostDeletion {
   ): Promise<DeletionStage | undefined> {
     const { host, terms } = this;
     if (this.isDetached || !terms.waitsForVolumes) return undefined;
-    const volumes = await cluster.attachedVolumes(host);
+    const volumes = await cluster.attachedVolumes(host, this.rules);
     this.detachingSinceMs ??= nowMs;
     const isOver = nowMs >= this.detachingSinceMs + (terms.volumeDetachTimeoutMs ?? Infinity);
     this.isDetached = volumes.length === 0 || isOver;

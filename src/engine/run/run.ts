@@ -8,10 +8,16 @@ import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, RemainingPlan } from "../../plan/plan.js";
 import type { MachineAnnotations } from "../../records/host-machine.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
-import { cloudResources, isOpen } from "../../records/prior-state.js";
+import { cloudResources } from "../../records/prior-state.js";
 import type { CallContext, Clock, InfrastructureProvider } from "../../provider/port.js";
 import { timingOf } from "../../provider/timing.js";
-import { type Action, type Situation, step, type StopResult } from "../../transaction/lifecycle.js";
+import {
+  type Action,
+  type Situation,
+  standingOf,
+  step,
+  type StopResult,
+} from "../../transaction/lifecycle.js";
 import {
   type AllowedChanges,
   deletionsIn,
@@ -114,7 +120,7 @@ export class Run {
     this.availability = new AvailabilityTracker(goal.target);
     this.bootstrap = RunBootstrap.of(goal.target, options);
     this.terminations = new Terminations(options.timeoutMs);
-    this.drains = new Drains({ follow: isOpen(state) });
+    this.drains = new Drains({ follow: standingOf(state) !== "idle" });
   }
 
   async toTheEnd(): Promise<RunResult> {

@@ -1,5 +1,6 @@
 import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
 import type { Clock, Identity } from "../../provider/port.js";
+import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
 import type { DrainLook } from "../../workload/drain/eviction-round.js";
 
 /** A host as its own cluster knows it. */
@@ -28,12 +29,12 @@ export interface WorkloadCluster {
   /** No token of the host is good any more. Success also when there is none. */
   revoke(host: Identity): Promise<void>;
   /**
-   * One round of a drain: the Node takes no more pods, and those on it whose turn it is are asked to go. What is still in the
-   * way; nothing where there is no Node.
+   * One round of a drain: the Node takes no more pods, and those on it whose turn it is are asked to go, by the rules of its Machine in their order. What is
+   * still in the way; nothing where there is no Node.
    */
-  drain(host: NodeHost): Promise<DrainLook>;
+  drain(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<DrainLook>;
   /** What is still to be detached from its Node, as people find it there; nothing where there is no Node, or none that answers. */
-  attachedVolumes(host: NodeHost): Promise<readonly string[]>;
+  attachedVolumes(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<readonly string[]>;
   /** Nodes that a drain of ours has stopped from taking pods, and that stay after all, take them again. */
   uncordon(hosts: readonly NodeHost[]): Promise<void>;
   /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */

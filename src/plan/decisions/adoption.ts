@@ -17,7 +17,7 @@ import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
-import { ownerText } from "../../sets/owning-objects.js";
+import { isOwning, ownerText } from "../../sets/owning-objects.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
 import { domainsOf, newestReadyFirst, placedAsFound } from "./found-domains.js";
 import { machineNameOf } from "./hosts.js";
@@ -306,7 +306,7 @@ function asFoundObject(
   machines: readonly TargetMachine[],
   known: ReadonlySet<MachineSpec>,
 ): AnyObject[] {
-  if (object.kind === "Cluster" || object.kind === "MachineClass") return [object];
+  if (!isOwning(object)) return [object];
   const [other] = machines.filter(({ spec }) => !known.has(spec));
   const [first] = machines;
   if (first === undefined) return [];

@@ -89,7 +89,12 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
     spec,
     dependsOn: target.machines.filter(({ controlPlane }) => controlPlane).map((one) => one.host),
   };
-  const alone = { machines: [recordedObject], machineSets: [], machineDeployments: [] };
+  const alone = {
+    machines: [recordedObject],
+    machineSets: [],
+    machineDeployments: [],
+    drainRules: [],
+  };
   const placed = [{ by: `Machine ${machine.name}`, machine }];
   const asks = questionsOf(provider, { cluster: desired.cluster, ...alone }, placed);
   const answers = { ...answersInUse(asks, asked.lookups), ...target.lookups };
@@ -121,7 +126,8 @@ function wantedMachine({
   nowMs,
 }: ImportQuestion): ExpandedMachine {
   const cluster = clusterIn(target);
-  const alone = { cluster, machines: [object], machineSets: [], machineDeployments: [] };
+  const none = { machineSets: [], machineDeployments: [], drainRules: [] };
+  const alone = { cluster, machines: [object], ...none };
   const running = runningMachine(object.metadata.name, found, provider);
   const recorded = [running, ...target.machines];
   const { machines } = expandObjects(alone, recorded, templateJudge(provider, cluster), nowMs);

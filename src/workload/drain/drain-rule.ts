@@ -1,5 +1,5 @@
-import { selectorMatches } from "../../api/label-selector.js";
-import { isLabelValue, isQualifiedName } from "../../api/name-forms.js";
+import { isSelector, selectorMatches } from "../../api/label-selector.js";
+import type { MachineDrainRuleObject } from "../../api/types.js";
 import type { LabelSelector } from "../../api/schema.js";
 
 export type Labels = Readonly<Record<string, string>>;
@@ -28,6 +28,12 @@ export interface MachineDrainRule {
   readonly pods?: readonly PodSelector[] | null;
 }
 
+/** As its user wrote it. Pure. */
+export function drainRuleOf({ metadata, spec }: MachineDrainRuleObject): MachineDrainRule {
+  const { name, namespace } = metadata;
+  return { name, namespace, ...spec };
+}
+
 /** What rules are chosen for. */
 interface DrainedMachine {
   readonly namespace: string;
@@ -46,7 +52,7 @@ export function rulesForMachine(
   machine: DrainedMachine,
 ): RulesForMachine {
   const own = all.filter(({ namespace }) => namespace === machine.namespace);
-  const invalid = own.find((rule) => !selectorsOf(rule).every(isValid));
+  const invalid = own.find((rule) => !selectorsOf(rule).every(isSelector));
   if (invalid !== undefined) return { kind: "invalid", rule: invalid.name };
   const rules = own
     .filter(({ machines }) => appliesToMachine(machines, machine))
@@ -95,21 +101,4 @@ function selectorsOf({ machines, pods }: MachineDrainRule): Selector[] {
     ...(machines ?? []).flatMap(({ selector, clusterSelector }) => [selector, clusterSelector]),
     ...(pods ?? []).flatMap(({ selector, namespaceSelector }) => [selector, namespaceSelector]),
   ];
-}
-
-const listOperators: readonly string[] = ["In", "NotIn"];
-const presenceOperators: readonly string[] = ["Exists", "DoesNotExist"];
-
-function isValid(selector: Selector): boolean {
-  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
-  const areLabels = Object.entries(matchLabels).every(
-    ([key, value]) => isQualifiedName(key) && isLabelValue(value),
-  );
-  const areRequirements = matchExpressions.every(({ key, operator, values = [] }) => {
-    const isKnown = listOperators.includes(operator)
-      ? values.length > 0 && values.every(isLabelValue)
-      : presenceOperators.includes(operator) && values.length === 0;
-    return isQualifiedName(key) && isKnown;
-  });
-  return areLabels && areRequirements;
 }
