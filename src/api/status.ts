@@ -261,7 +261,8 @@ const machineStatus = closed(
     addresses: Type.Optional(Type.Array(address, { description: "Addresses of the host." })),
     conditions: Type.Optional(
       Type.Array(nodeCondition, {
-        description: "Conditions of the Node, or the one that its provider tells: Ready.",
+        description:
+          "Conditions of the Node, or the one that its provider tells: Ready. While the host goes, Deleting and DrainingSucceeded, too.",
       }),
     ),
     lastOperation: Type.Optional(lastOperation),

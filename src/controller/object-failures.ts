@@ -7,7 +7,7 @@ import { diagnosisText, type Diagnostic } from "../manifest/diagnostic.js";
 import { objectOf } from "../manifest/object-parts.js";
 import { RefusedChange, type Refusal } from "../plan/refused-change.js";
 import { cloudResources, type PriorState } from "../records/prior-state.js";
-import { machineKey, type Target } from "../records/target.js";
+import { machineOfKey, type Target } from "../records/target.js";
 import type { FailedOperation, ObjectFailure } from "../source/cluster-view.js";
 
 // What an error means for single objects: the one place in which failures get the words of Cluster API.
@@ -128,7 +128,8 @@ function machineOf(key: NodeKey, { records, target }: FailurePlaces): string | u
   const planned = machines.find(({ host }) => host === key);
   if (planned !== undefined) return planned.name;
   const parent = cloudResources(records).find((one) => one.key === key)?.parent;
-  return machines.find(({ name }) => machineKey(name) === parent)?.name;
+  // One that is wanted no more is in no target: its record tells.
+  return parent === undefined ? undefined : machineOfKey(parent);
 }
 
 function refusedObject(

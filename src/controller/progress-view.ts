@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { RunEvent } from "../engine/run/run-event.js";
 import type { ClusterView, Progress } from "../source/cluster-view.js";
 import type { Plan } from "../plan/plan.js";
@@ -21,7 +22,7 @@ export function firstProgress(plan: Plan): Progress {
 }
 
 /** What is done after something happened. Pure. */
-export function progressAfter(event: RunEvent, before: Progress): Progress {
+export function progressAfter(event: RunEvent, { leaving, ...before }: Progress): Progress {
   switch (event.kind) {
     case "pass":
       return {
@@ -33,7 +34,13 @@ export function progressAfter(event: RunEvent, before: Progress): Progress {
         waves: Math.max(before.waves, event.number),
       };
     case "waiting":
-      return { ...before, phase: "Waiting", keys: event.keys, reason: event.reason };
+      return omitUndefined({
+        ...before,
+        phase: "Waiting",
+        keys: event.keys,
+        reason: event.reason,
+        leaving: event.leaving,
+      });
     case "ready":
       return { ...before, keys: before.keys.filter((key) => key !== event.key) };
     case "proving": {
@@ -50,7 +57,7 @@ export function progressAfter(event: RunEvent, before: Progress): Progress {
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
     case "leftover":
     case "resource":
-      return before;
+      return omitUndefined({ ...before, leaving });
   }
 }
 

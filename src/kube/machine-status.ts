@@ -4,6 +4,7 @@ import type { InfrastructureProvider } from "../provider/port.js";
 import { shownStatus } from "../provider/secret-fields.js";
 import { failureDomainOf } from "../records/target.js";
 import type { ClusterView } from "../source/cluster-view.js";
+import { type DeletionStage, stageText } from "../workload/drain/deletion-stage.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
 import { conditionsOf, type ConditionState, errorOf, timeText } from "./status-parts.js";
@@ -34,7 +35,10 @@ export function machineStatusOf(
     ...errorOf(failure),
     failureDomain: target && failureDomainOf(machine.machine, target, provider),
     addresses: typeof address === "string" ? [{ type: "InternalIP", address }] : undefined,
-    conditions: nodeConditionsOf(live, machine, view),
+    conditions: [
+      ...nodeConditionsOf(live, machine, view),
+      ...deletionConditionsOf(live, machine, view),
+    ],
     lastOperation: operation,
     providerStatus: seen && {
       apiVersion: provider.apiVersion,
@@ -63,6 +67,32 @@ function nodeConditionsOf(
   // It is the Node's, which knows nothing of the Machine's generations.
   return conditionsOf(live, [state], { now: timeText(sinceMs), generation: undefined });
 }
+
+/** Of a Machine whose host goes, in the words of Cluster API. Source: docs/cluster-api.md#deletion. */
+function deletionConditionsOf(
+  live: LiveObject,
+  { phase, leaving, failure }: MachineView,
+  { nowMs }: ClusterView,
+): NodeConditions {
+  if (phase !== "Terminating") return [];
+  const message = leaving === undefined ? (failure?.message ?? "") : stageText(leaving);
+  const reason = leaving === undefined ? "Deleting" : stageReasons[leaving.kind];
+  const states: ConditionState[] = [{ type: "Deleting", status: "True", reason, message }];
+  if (leaving?.kind === "draining") {
+    states.push({ type: "DrainingSucceeded", status: "False", reason: "Draining", message });
+  } else if (leaving !== undefined && leaving.kind !== "preDrainHook") {
+    states.push({ type: "DrainingSucceeded", status: "True", reason: "Drained" });
+  }
+  return conditionsOf(live, states, { now: timeText(nowMs), generation: undefined });
+}
+
+/** Reasons of the condition Deleting. */
+const stageReasons: Readonly<Record<DeletionStage["kind"], string>> = {
+  preDrainHook: "WaitingForPreDrainHook",
+  draining: "DrainingNode",
+  detachingVolumes: "WaitingForVolumeDetach",
+  preTerminateHook: "WaitingForPreTerminateHook",
+};
 
 function lastOperationOf(
   live: LiveObject,

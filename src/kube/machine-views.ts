@@ -6,6 +6,7 @@ import { knownMachines, cloudResources, type RecordedResource } from "../records
 import { sameTemplate } from "../sets/template.js";
 import { desiredIn, machineKey, type Target, type TargetMachine } from "../records/target.js";
 import type { Observed } from "../provider/port.js";
+import type { DeletionStage } from "../workload/drain/deletion-stage.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 
 /** One machine of a view: wanted, or not wanted any more while hosts of it are left. */
@@ -22,6 +23,8 @@ export interface MachineView {
   readonly isUnderWay: boolean;
   /** Its host has been given what its spec says. */
   readonly isUpdated: boolean;
+  /** What its host waits for before it goes; absent: it does not go, or waits for nothing. */
+  readonly leaving?: DeletionStage;
   /** Why it is not as its user asks for it. */
   readonly failure?: ObjectFailure;
 }
@@ -38,6 +41,7 @@ export function machinesOf(view: ClusterView): MachineView[] {
   );
   const hosts = hostsByMachine(view);
   const underWay = machinesUnderWay(view);
+  const leavingHosts = new Map(view.progress?.leaving?.map(({ key, stage }) => [key, stage]));
   const updated = updatedHosts(view, target);
   const viewOf = (machine: TargetMachine, isWanted: boolean): MachineView => {
     const failure = failures.get(machine.name);
@@ -47,6 +51,9 @@ export function machinesOf(view: ClusterView): MachineView[] {
       ...seen,
       isUnderWay: underWay.has(machine.host) || underWay.has(machineKey(machine.name)),
       isUpdated: updated.has(machine.host),
+      leaving: (hosts.get(machineKey(machine.name)) ?? []).flatMap(
+        ({ key }) => leavingHosts.get(key) ?? [],
+      )[0],
       failure,
       phase: isGivenUp ? "Failed" : seen.phase,
     });
@@ -71,7 +78,7 @@ function machineView(
   isWanted: boolean,
   hosts: ReadonlyMap<NodeKey, readonly RecordedResource[]>,
   { observedResources }: ClusterView,
-): Omit<MachineView, "isUnderWay" | "isUpdated" | "failure"> {
+): Omit<MachineView, "isUnderWay" | "isUpdated" | "leaving" | "failure"> {
   const own = hosts.get(machineKey(machine.name)) ?? [];
   // Until the new host runs, the one that it follows is the Machine's.
   const serving = own.find(({ key }) => isServing(observedResources?.get(key)));

@@ -5,7 +5,13 @@ import type { LiveObject } from "./live-object.js";
 
 /** What a condition says, without its times. */
 export interface ConditionState {
-  readonly type: "Ready" | "Progressing" | "CertificatesValid" | "CertificatesAvailable";
+  readonly type:
+    | "Ready"
+    | "Progressing"
+    | "CertificatesValid"
+    | "CertificatesAvailable"
+    | "Deleting"
+    | "DrainingSucceeded";
   readonly status: "True" | "False" | "Unknown";
   /** One word in CamelCase. */
   readonly reason: string;

@@ -5,6 +5,7 @@ import type { NodeKey } from "../graph/graph.js";
 import type { ObservedResources } from "../plan/observation.js";
 import type { Direction } from "../records/transaction.js";
 import type { PriorState } from "../records/prior-state.js";
+import type { DeletionWait } from "../workload/drain/deletion-stage.js";
 import type { Target, TargetMachine } from "../records/target.js";
 
 /** What the engine is about to do, or has just done. */
@@ -18,6 +19,8 @@ export interface Progress {
   readonly waves: number;
   readonly keys: readonly NodeKey[];
   readonly reason: string;
+  /** Hosts that are to go, and what each waits for; absent: none waits. */
+  readonly leaving?: readonly DeletionWait[];
   readonly startedAtMs: number;
   readonly deadlineAtMs: number;
 }

@@ -114,8 +114,8 @@ describe("ControllerManager", () => {
     assert.equal(told.length, 1, lines.join("\n"));
     const isWatched = () => asked.some((path) => /clusters(\?watch.*)?$/.test(path));
     assert.equal(isWatched(), false);
-    const plurals = ["clusters", "machines", "machinesets", "machinedeployments"];
-    for (const plural of plurals.concat("machineclasses")) {
+    const plurals = ["clusters", "machines", "machinesets", "machinedeployments", "machineclasses"];
+    for (const plural of plurals.concat("machinedrainrules")) {
       answers.set(`${ours}/${plural}?limit=1`, { items: [], metadata: {} });
     }
     // As of a server that has just learnt of them: it is no reason to warn anybody.

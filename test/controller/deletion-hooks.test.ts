@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { Condition } from "../../src/api/status.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
 import { FakeEngine } from "../support/fake-engine.js";
@@ -23,6 +24,40 @@ function workers({ world }: FakeController): string[] {
   return world.hosts().flatMap(({ who }) => (who.name.startsWith("cp-") ? [] : [who.name]));
 }
 
+/** "Deleting True DrainingNode", without what its Node says. */
+function conditionsOf({ server }: FakeController, machineName: string): string[] {
+  const { conditions = [] } = server.find(`Machine ${machineName}`)?.status ?? {};
+  return (conditions as readonly Condition[])
+    .filter(({ type }) => type !== "Ready")
+    .map(({ type, status, reason }) => `${type} ${status} ${reason ?? ""}`);
+}
+
+describe("a Machine that is deleted in an API server", () => {
+  it("tells of what it waits for in the words of Cluster API", async () => {
+    const controller = await running(machine("web"), machine("other"));
+    const { hosts } = controller.world.cloud;
+    const seen = new Set<string>();
+    let rounds = 0;
+    const look = () => seen.add(conditionsOf(controller, "web").join(", "));
+    hosts.blockersOf = () => {
+      look();
+      rounds += 1;
+      return rounds < 2 ? [{ pod: "default/a", why: "is ending" }] : [];
+    };
+    hosts.volumesOf = () => {
+      look();
+      rounds += 1;
+      return rounds < 5 ? ["default/data"] : [];
+    };
+    controller.server.delete("Machine web");
+    assert.deepEqual(await controller.settle(), { kind: "done" });
+    assert.deepEqual([...seen].slice(-2), [
+      "Deleting True DrainingNode, DrainingSucceeded False Draining",
+      "Deleting True WaitingForVolumeDetach, DrainingSucceeded True Drained",
+    ]);
+  });
+});
+
 describe("hooks of Machines in an API server", () => {
   it("hold a Machine that is deleted until they are taken off it", async () => {
     const controller = await running(machine("web"), machine("other"));
@@ -33,7 +68,10 @@ describe("hooks of Machines in an API server", () => {
     assert.equal(workers(controller).length, 2);
     assert.notEqual(controller.server.find("Machine web"), undefined);
     const { message } = controller.server.find("Cluster prod")?.status ?? {};
-    assert.match(String(message), /Machine web is held by pre-drain\S+ \(owner backup\) since/);
+    assert.match(String(message), /web-\w+-1: held by pre-drain\S+ \(owner backup\) since/);
+    assert.deepEqual(conditionsOf(controller, "web"), ["Deleting True Deleting"]);
+    const { conditions } = controller.server.find("Machine web")?.status ?? {};
+    assert.match(JSON.stringify(conditions), /held by pre-drain\S+ \(owner backup\) since/);
     annotate(controller, "Machine web", {});
     assert.deepEqual(await controller.settle(), { kind: "done" });
     assert.equal(workers(controller).length, 1);

@@ -168,7 +168,7 @@ describe("an API server that knows our kinds", function () {
     const where = /^All 8 are served by https:\/\/127\.0\.0\.1:\d+ \(context admin\)/m;
     assert.match(installed.stdout, where);
     const before = await place.definitionsHeld();
-    assert.equal(before.length, 7);
+    assert.equal(before.length, 8);
     const second = await place.capstan(0, "install");
     for (const name of names) assert.match(second.stdout, lineOf(name, "unchanged"));
     assert.deepEqual(await place.definitionsHeld(), before);

@@ -76,7 +76,9 @@ describe("objects that move", () => {
       live("Machine", "stray"),
       live("Machine", "web-1", derived),
     ];
-    const names = foreignAmong(objects, { ...nothing, members }).map(({ metadata }) => metadata.name);
+    const names = foreignAmong(objects, { ...nothing, members }).map(
+      ({ metadata }) => metadata.name,
+    );
     assert.deepEqual(names, ["stray"]);
   });
 

@@ -80,6 +80,14 @@ describe("a host that is deleted", () => {
     assert.doesNotMatch(reasons.join("\n"), /hosts go all the same.*hosts go/s);
   });
 
+  it("is made anew without its pods, as its plan says", async () => {
+    const engine = await FakeEngine.running(goal(member, worker("small")), joins);
+    const { undo } = await engine.plan(goal(member, worker("large")));
+    const deletion = undo.find(({ step }) => step === "delete");
+    assert.equal(deletion?.class, "compensable");
+    assert.match(deletion?.reason ?? "", /^deleted once its pods have moved; taken back/);
+  });
+
   it("takes its Node along, which is asked for again", async () => {
     let asked = 0;
     const { engine } = await replaced(({ cloud: { hosts } }) => {
@@ -162,7 +170,7 @@ describe("a host that is deleted", () => {
         outcomeText(outcome),
         /^stopped owing.*held by pre-drain\S+ \(owner backup\) since/s,
       );
-      assert.match(reasons.join("\n"), /^LocalHost\/web-\w+-1: Machine web is held by pre-drain/m);
+      assert.match(reasons.join("\n"), /^LocalHost\/web-\w+-1: held by pre-drain/m);
       assert.equal(engine.hosts().length, 3);
       assert.equal(engine.cloud.hosts.cordoned.size, 0);
       assert.match(outcomeText(await engine.up(wanted)), /^stopped owing/);

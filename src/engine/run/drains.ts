@@ -1,4 +1,5 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { clusterNameLabel } from "../../api/schema.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
@@ -7,6 +8,7 @@ import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
 import { desiredIn, keepsControlPlane, type Target } from "../../records/target.js";
 import { hostMachines } from "../../records/host-machine.js";
+import { type DeletionWait, waitsText } from "../../workload/drain/deletion-stage.js";
 import {
   drainRuleOf,
   type Labels,
@@ -19,8 +21,8 @@ import {
   type HookStage,
 } from "../../workload/drain/deletion-terms.js";
 import { callContext } from "./handler-session.js";
-import { deletionHeld, type HeldHost, heldText, keptWith } from "./held-hosts.js";
-import { HostDeletion, stageText } from "./host-deletion.js";
+import { deletionHeld, keptWith } from "./held-hosts.js";
+import { HostDeletion } from "./host-deletion.js";
 import { nodeHostOf } from "./run-bootstrap.js";
 import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
@@ -65,11 +67,11 @@ export class Drains {
     });
     // As in Cluster API, pods of a cluster that goes as a whole are nobody's to move, whoever would say when.
     const nodes = there.filter(({ host }) => hasNodes(waits) && host.phase === "ready");
-    const held = heldBy("preDrain", nodes);
+    const held = heldBy("preDrain", nodes, waits);
     const free = (hosts: typeof there) =>
       hosts.filter(({ key }) => held.every((one) => one.key !== key));
     if (asks) await this.drained(free(nodes), observation, waits);
-    held.push(...heldBy("preTerminate", free(there)));
+    held.push(...heldBy("preTerminate", free(there), waits));
     return departuresOf(keys, held, waits);
   }
 
@@ -93,7 +95,8 @@ export class Drains {
       const isOver = round.kind === "refused" || clock.now() >= Math.min(untilMs, endMs);
       this.isSilent = isOver && round.kind !== "blocked";
       const reason = isOver ? `${round.reason}; hosts go all the same` : round.reason;
-      if (reason !== told) report({ kind: "waiting", keys: [], reason });
+      const leaving = isOver || round.kind !== "blocked" ? undefined : round.leaving;
+      if (reason !== told) report(omitUndefined({ kind: "waiting", keys: [], reason, leaving }));
       if (isOver) return;
       told = reason;
       await clock.sleep(backoffMs(roundBackoff, rounds), stop);
@@ -126,7 +129,6 @@ interface Departures {
 /** A host that is to go, and what its machine says of that. */
 interface Leaving {
   readonly key: NodeKey;
-  readonly machine: string;
   readonly terms: DeletionTerms;
   /** How its pods are drained. */
   readonly rules: readonly MachineDrainRule[];
@@ -146,7 +148,7 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
     .map((key) => {
       const { machine, annotations, labels = {} } = machineOf(key) ?? {};
       const terms = deletionTermsOf(annotations, machine?.spec.deletion);
-      return { key, machine: machine?.name ?? key, terms, rules: rulesOf(labels, goal.target) };
+      return { key, terms, rules: rulesOf(labels, goal.target) };
     });
 }
 
@@ -164,30 +166,30 @@ function hooksIn({ hooks }: DeletionTerms) {
   return [...hooks.preDrain, ...hooks.preTerminate];
 }
 
-function heldBy(stage: HookStage, leaving: readonly Leaving[]): HeldHost[] {
-  return leaving.flatMap(({ key, machine, terms }) => {
-    const hooks = terms.hooks[stage];
-    return hooks.length === 0 ? [] : [{ key, machine, hooks }];
+/** Since the transaction has wanted it, which a command after a kill knows, too. */
+function heldBy(when: HookStage, leaving: readonly Leaving[], { goal }: Waits): DeletionWait[] {
+  const kind = `${when}Hook` as const;
+  const sinceMs = goal.transaction.startedAtMs;
+  return leaving.flatMap(({ key, terms }) => {
+    const hooks = terms.hooks[when];
+    return hooks.length === 0 ? [] : [{ key, stage: { kind, sinceMs, hooks } }];
   });
 }
 
 function departuresOf(
   keys: readonly NodeKey[],
-  held: readonly HeldHost[],
+  held: readonly DeletionWait[],
   waits: Waits,
 ): Departures {
   if (held.length === 0) return { going: keys };
-  const { cluster, transaction } = waits.goal;
   const kept = keptWith(
     held.map(({ key }) => key),
     waits.recorded(),
   );
-  const how = { sinceMs: transaction.startedAtMs, isLive: waits.liveAnnotations !== undefined };
-  const reason = held.map((host) => heldText(host, how.sinceMs)).join("; ");
-  waits.report({ kind: "waiting", keys: [], reason });
+  waits.report({ kind: "waiting", keys: [], reason: waitsText(held), leaving: held });
   return {
     going: keys.filter((key) => !kept.has(key)),
-    held: deletionHeld(cluster, held, how),
+    held: deletionHeld(waits.goal.cluster, held, waits.liveAnnotations !== undefined),
   };
 }
 
@@ -208,7 +210,12 @@ async function clusterOf(
 
 type DrainRound =
   | { readonly kind: "drained" }
-  | { readonly kind: "blocked" | "silent" | "refused"; readonly reason: string };
+  | {
+      readonly kind: "blocked";
+      readonly reason: string;
+      readonly leaving: readonly DeletionWait[];
+    }
+  | { readonly kind: "silent" | "refused"; readonly reason: string };
 
 async function roundOf(
   deletions: readonly HostDeletion[],
@@ -221,11 +228,11 @@ async function roundOf(
     const nowMs = clock.now();
     const stages = await mapBounded(deletions, drainsAtATime, async (deletion) => {
       const stage = await deletion.next(cluster, nowMs);
-      return stage === undefined ? [] : [`${deletion.key}: ${stageText(stage)}`];
+      return stage === undefined ? [] : [{ key: deletion.key, stage }];
     });
-    const reasons = stages.flat();
-    if (reasons.length === 0) return { kind: "drained" };
-    return { kind: "blocked", reason: reasons.join("; ") };
+    const leaving = stages.flat();
+    if (leaving.length === 0) return { kind: "drained" };
+    return { kind: "blocked", reason: waitsText(leaving), leaving };
   } catch (error) {
     if (!isCapstanError(error)) throw error;
     const reason = `pods cannot be moved away first: ${error.message}`;

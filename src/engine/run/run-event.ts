@@ -2,6 +2,7 @@ import type { CapstanError } from "../../api/error.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../../plan/plan.js";
+import type { DeletionWait } from "../../workload/drain/deletion-stage.js";
 import type { Leftover } from "../../provider/leftovers.js";
 
 /** Told how a run goes, for people and for logs. */
@@ -19,6 +20,8 @@ export type RunEvent =
       readonly reason: string;
       /** What machines share; hosts without. */
       readonly of?: "infrastructure";
+      /** Hosts that are to go, and what each waits for; absent where it is not about any. */
+      readonly leaving?: readonly DeletionWait[];
     }
   /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */
   | {

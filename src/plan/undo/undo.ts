@@ -1,13 +1,15 @@
 import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { providerValue } from "../../api/types.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { joiningTerms } from "../../provider/joining-terms.js";
 import { decidingPaths } from "../../provider/fields.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { quorumOf } from "../../sets/quorum.js";
 import { versionPoints } from "./point-of-no-return.js";
-import { machineKey, type Target } from "../../records/target.js";
+import { clusterIn, keepsControlPlane, machineKey, type Target } from "../../records/target.js";
 import { canServe } from "../decisions/verdicts.js";
 import type { Compensable } from "./compensable.js";
 import { type ChangedField, isLettingGo, type Step } from "../step.js";
@@ -175,7 +177,13 @@ function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {
     return { class: "pointOfNoReturn", reason, point: quorum };
   }
   if (!isMember(key, question)) {
-    return { class: "compensable", reason: "deleted; taken back by making a new one" };
+    const anew = "taken back by making a new one";
+    return isDrainedFirst(record, question)
+      ? {
+          class: "compensable",
+          reason: `deleted once its pods have moved; ${anew}, to which they do not come back by themselves`,
+        }
+      : { class: "compensable", reason: `deleted; ${anew}` };
   }
   const members = question.from?.machines.filter(({ controlPlane }) => controlPlane) ?? [];
   return members.length > 1
@@ -184,6 +192,12 @@ function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {
         class: "pointOfNoReturn",
         reason: "what the only control-plane machine stores goes with it",
       };
+}
+
+/** A host that is a node of a cluster which goes on. */
+function isDrainedFirst({ kind }: RecordedResource, { provider, target }: UndoQuestion): boolean {
+  const isNode = kind === provider.hostKind && keepsControlPlane(target);
+  return isNode && joiningTerms(provider, providerValue(clusterIn(target).spec)) !== undefined;
 }
 
 /** Whether a resource is the host of a control-plane machine, in the target or before. */
