@@ -450,6 +450,13 @@ export const schemas = {
 } as const;
 
 export type Kind = keyof typeof schemas;
+
+/** What the clusters of a namespace have in common: it belongs to none of them. */
+export type SharedKind = Extract<Kind, "MachineClass" | "MachineDrainRule">;
+
+export function isSharedKind(kind: Kind): kind is SharedKind {
+  return kind === "MachineClass" || kind === "MachineDrainRule";
+}
 export type ObjectOf<K extends Kind> = Static<(typeof schemas)[K]>;
 export type WrittenMachineSpec = Static<typeof machineSpec>;
 export type WrittenVersions = Static<typeof machineVersions>;

@@ -1,7 +1,7 @@
 import { CapstanError } from "./error.js";
 import { digestOf } from "./digest.js";
 import type { JsonObject } from "./json.js";
-import type { ObjectOf, WrittenMachineSpec, WrittenVersions } from "./schema.js";
+import type { ObjectOf, SharedKind, WrittenMachineSpec, WrittenVersions } from "./schema.js";
 
 export type ClusterObject = ObjectOf<"Cluster">;
 /** Address ranges of Services and Pods, and the domain of Services. */
@@ -19,7 +19,7 @@ export type AnyObject =
   | MachineClassObject
   | MachineDrainRuleObject;
 /** An object that is a cluster or belongs to one. */
-export type ClusterMember = Exclude<AnyObject, MachineClassObject | MachineDrainRuleObject>;
+export type ClusterMember = Exclude<AnyObject, ObjectOf<SharedKind>>;
 export type { WrittenMachineSpec, WrittenVersions };
 
 /** A container runtime of which nothing is left to choose. */

@@ -52,7 +52,7 @@ export function followRun(plan: Plan, context: CommandContext, timeoutMs: number
     on: (event) => {
       course.on(event, clock.now());
       display.on(event);
-      if (event.kind !== "rollingBack" && event.kind !== "plannedAnew") return;
+      if (!("plan" in event)) return;
       // From here on it is about what that plan does.
       display.end();
       course = course.toward(event.plan);

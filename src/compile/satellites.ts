@@ -4,6 +4,7 @@ import {
   type GraphNode,
   nodeKey,
   type NodeKey,
+  nodeName,
   resolveRefs,
   type ResourceGraph,
 } from "../graph/graph.js";
@@ -18,7 +19,7 @@ export function satelliteNode(
 ): GraphNode {
   return omitUndefined({
     kind,
-    name: `${nameIn(host)}-${name}`,
+    name: `${nodeName(host)}-${name}`,
     type: "resource",
     spec,
     dependsOn: [host],
@@ -40,18 +41,13 @@ export function recordedSatellites(
     if (host === undefined || machine === undefined) continue;
     const own: Satellite = {
       kind,
-      name: name.slice(`${nameIn(host)}-`.length),
+      name: name.slice(`${nodeName(host)}-`.length),
       spec: withHost(spec, host, nodeKey(hostKind, machine)),
       whenHostGoes: keep === true ? "keep" : "delete",
     };
     satellites.set(machine, [...(satellites.get(machine) ?? []), own]);
   }
   return satellites;
-}
-
-/** The name behind the kind of a node's key. */
-function nameIn(key: NodeKey): string {
-  return key.slice(key.indexOf("/") + 1);
 }
 
 /** The same for another host. Pure. */

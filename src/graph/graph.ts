@@ -9,6 +9,11 @@ export function nodeKey(kind: string, name: string): NodeKey {
   return `${kind}/${name}` as NodeKey;
 }
 
+/** The name in a node's key. */
+export function nodeName(key: NodeKey): string {
+  return key.slice(key.indexOf("/") + 1);
+}
+
 /** An input that is another node's output, e.g. {"$ref": "LocalNetwork/network", "output": "id"}. */
 export interface Ref extends JsonObject {
   readonly $ref: NodeKey;

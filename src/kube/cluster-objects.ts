@@ -1,11 +1,16 @@
 import { CapstanError } from "../api/error.js";
 import { kinds, namesOf } from "../api/kind-names.js";
-import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import type { Clock } from "../provider/port.js";
 import type { KubeApi } from "./api.js";
-import { type ClusterKey, clusterKeyOf, type LiveCluster, type LiveObject } from "./live-object.js";
+import {
+  type ClusterKey,
+  clusterKeyOf,
+  type LiveCluster,
+  liveClusterOf,
+  type LiveObject,
+} from "./live-object.js";
 import {
   arrivalOf,
   departureOf,
@@ -46,15 +51,8 @@ export class ClusterObjects {
       all.push(...(await this.answered(() => api.list(kind))).items);
     }
     const own = all.filter((one) => clusterKeyOf(one) === key);
-    const cluster = own.find(({ kind }) => kind === "Cluster");
     const beside = all.filter(({ metadata }) => metadata.namespace === namespace);
-    return omitUndefined({
-      key,
-      cluster,
-      members: own.filter(({ kind }) => kind !== "Cluster"),
-      classes: beside.filter(({ kind }) => kind === "MachineClass"),
-      drainRules: beside.filter(({ kind }) => kind === "MachineDrainRule"),
-    });
+    return liveClusterOf(key, own, beside);
   }
 
   /** Pauses the Cluster as moving; returns the annotation, an earlier attempt's if that has done it. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/json.js";
-import { apiVersion, clusterNameLabel, type Kind } from "../api/schema.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import { apiVersion, clusterNameLabel, isSharedKind, type Kind } from "../api/schema.js";
 
 /** What an API server keeps in metadata of the objects that we read. */
 export interface LiveMetadata {
@@ -62,7 +63,7 @@ export function liveName(object: {
 /** The Cluster that an object is, or says that it belongs to; undefined for what clusters of a namespace share, and for strays. Pure. */
 export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
   const { kind, metadata, spec } = object;
-  if (kind === "MachineClass" || kind === "MachineDrainRule") return undefined;
+  if (isSharedKind(kind)) return undefined;
   const { namespace, name, labels } = metadata;
   if (kind === "Cluster") return `${namespace}/${name}`;
   const template = spec?.["template"] as
@@ -99,4 +100,19 @@ export interface LiveCluster {
   readonly classes: readonly LiveObject[];
   /** MachineDrainRules of the namespace. */
   readonly drainRules: readonly LiveObject[];
+}
+
+/** A Cluster of what belongs to it and what the clusters of its namespace share, of any kinds. Pure. */
+export function liveClusterOf(
+  key: ClusterKey,
+  own: readonly LiveObject[],
+  beside: readonly LiveObject[],
+): LiveCluster {
+  return omitUndefined({
+    key,
+    cluster: own.find(({ kind }) => kind === "Cluster"),
+    members: own.filter(({ kind }) => kind !== "Cluster"),
+    classes: beside.filter(({ kind }) => kind === "MachineClass"),
+    drainRules: beside.filter(({ kind }) => kind === "MachineDrainRule"),
+  });
 }

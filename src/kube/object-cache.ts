@@ -1,11 +1,12 @@
 import { apiGroup, apiVersionName, kinds, namesOf } from "../api/kind-names.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { apiVersion, type Kind } from "../api/schema.js";
+import { apiVersion, isSharedKind, type Kind } from "../api/schema.js";
 import type { KubeApi } from "./api.js";
 import {
   type ClusterKey,
   clusterKeyOf,
   type LiveCluster,
+  liveClusterOf,
   type LiveObject,
   liveName,
 } from "./live-object.js";
@@ -53,22 +54,15 @@ export class ObjectCache {
 
   /** Clusters that exist, and those that objects say they belong to, or are kept by. */
   keys(): ClusterKey[] {
-    const classes = [...this.shared.values()].flatMap((group) => [...group.values()]);
-    return [...new Set([...this.byCluster.keys(), ...classes.flatMap(keepersOf)])];
+    const shared = [...this.shared.values()].flatMap((group) => [...group.values()]);
+    return [...new Set([...this.byCluster.keys(), ...shared.flatMap(keepersOf)])];
   }
 
   clusterOf(key: ClusterKey): LiveCluster {
-    const all = [...(this.byCluster.get(key)?.values() ?? [])];
     const [namespace = ""] = key.split("/");
-    const cluster = all.find(({ kind }) => kind === "Cluster");
-    const shared = [...(this.shared.get(namespace)?.values() ?? [])];
-    return omitUndefined({
-      key,
-      cluster,
-      members: all.filter(({ kind }) => kind !== "Cluster"),
-      classes: shared.filter(({ kind }) => kind === "MachineClass"),
-      drainRules: shared.filter(({ kind }) => kind === "MachineDrainRule"),
-    });
+    const own = [...(this.byCluster.get(key)?.values() ?? [])];
+    const beside = [...(this.shared.get(namespace)?.values() ?? [])];
+    return liveClusterOf(key, own, beside);
   }
 
   /** What a write of ours was answered: the watch will tell the same, or newer, in a while. */
@@ -116,29 +110,24 @@ export class ObjectCache {
 
   private link(object: LiveObject): void {
     const key = clusterKeyOf(object);
-    if (isShared(object)) add(this.shared, object.metadata.namespace, object);
+    if (isSharedKind(object.kind)) add(this.shared, object.metadata.namespace, object);
     else if (key !== undefined) add(this.byCluster, key, object);
   }
 
   private unlink(object: LiveObject): void {
     const key = clusterKeyOf(object);
-    if (isShared(object)) drop(this.shared, object.metadata.namespace, object);
+    if (isSharedKind(object.kind)) drop(this.shared, object.metadata.namespace, object);
     else if (key !== undefined) drop(this.byCluster, key, object);
   }
 
   private tell(object: LiveObject): void {
     const key = clusterKeyOf(object);
     if (key !== undefined) this.options.onChange(key);
-    if (!isShared(object)) return;
+    if (!isSharedKind(object.kind)) return;
     const { namespace } = object.metadata;
     const clusters = [...this.byCluster.keys()].filter((one) => one.startsWith(`${namespace}/`));
     for (const one of new Set([...clusters, ...keepersOf(object)])) this.options.onChange(one);
   }
-}
-
-/** What clusters of a namespace have in common. */
-function isShared({ kind }: LiveObject): boolean {
-  return kind === "MachineClass" || kind === "MachineDrainRule";
 }
 
 function keepersOf(object: LiveObject): ClusterKey[] {

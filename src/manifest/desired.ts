@@ -2,7 +2,14 @@ import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
 import { asJson, isJsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
-import { apiVersion, isKind, type Kind, type ObjectOf, schemas } from "../api/schema.js";
+import {
+  apiVersion,
+  isKind,
+  isSharedKind,
+  type Kind,
+  type ObjectOf,
+  schemas,
+} from "../api/schema.js";
 import { findServed } from "../api/served-versions.js";
 import {
   type AnyObject,
@@ -495,7 +502,7 @@ function isCluster(placed: Placed): placed is Placed<ClusterObject> {
 }
 
 function isMember(placed: Placed): placed is Placed<ClusterMember> {
-  return placed.object.kind !== "MachineClass" && placed.object.kind !== "MachineDrainRule";
+  return !isSharedKind(placed.object.kind);
 }
 
 function sameName(left: AnyObject, right: AnyObject): boolean {

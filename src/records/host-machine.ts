@@ -1,6 +1,6 @@
 import { type Annotations, machineAnnotations } from "../api/update-policy.js";
 import type { NodeKey } from "../graph/graph.js";
-import { owningObjects } from "../sets/owning-objects.js";
+import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
 import { knownMachines, type PriorState, recordAt } from "./prior-state.js";
 import { machineOfKey, type Target, type TargetMachine } from "./target.js";
 
@@ -28,17 +28,17 @@ export function hostMachines(
   for (const machine of target.machines) machines.set(machine.name, machine);
   const madeFor = new Map([...machines.values()].map(({ host, name }) => [host, name]));
   const targets = [target, records.transaction?.target, records.revision?.target];
-  const annotationsOf = recordedAnnotations(targets);
-  const labelsOf = recordedLabels(targets);
+  const objectOf = recordedOwners(targets);
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
     const name = (parent && machineOfKey(parent)) ?? madeFor.get(host);
     const machine = name === undefined ? undefined : machines.get(name);
     if (machine === undefined) return undefined;
+    const object = objectOf(machine);
     return {
       machine,
-      labels: labelsOf(machine),
-      annotations: live[machine.name] ?? annotationsOf(machine),
+      labels: labelsIn(object),
+      annotations: live[machine.name] ?? annotationsIn(object, machine),
     };
   };
 }
@@ -51,20 +51,17 @@ export function recordedAnnotations(
   targets: RecordedTargets,
 ): (machine: TargetMachine) => Annotations {
   const objectOf = recordedOwners(targets);
-  return (machine) => {
-    const object = objectOf(machine);
-    return object === undefined ? machine.deletionAnnotations : machineAnnotations(object)[0];
-  };
+  return (machine) => annotationsIn(objectOf(machine), machine);
 }
 
-function recordedLabels(targets: RecordedTargets) {
-  const objectOf = recordedOwners(targets);
-  return (machine: TargetMachine): HostMachine["labels"] => {
-    const object = objectOf(machine);
-    if (object === undefined) return {};
-    const { labels } = object.metadata;
-    return (object.kind === "Machine" ? labels : object.spec.template.metadata?.labels) ?? {};
-  };
+function annotationsIn(object: OwningObject | undefined, machine: TargetMachine): Annotations {
+  return object === undefined ? machine.deletionAnnotations : machineAnnotations(object)[0];
+}
+
+function labelsIn(object: OwningObject | undefined): HostMachine["labels"] {
+  if (object === undefined) return {};
+  const { labels } = object.metadata;
+  return (object.kind === "Machine" ? labels : object.spec.template.metadata?.labels) ?? {};
 }
 
 /** Objects of some targets; those of the first that has one count. */

@@ -1,4 +1,4 @@
-import type { Kind } from "../api/schema.js";
+import type { Kind, SharedKind } from "../api/schema.js";
 import type { ClusterPhase, ClusterStatus, DriftStatus, ErrorReason } from "../api/status.js";
 import type { Desired } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
@@ -35,7 +35,7 @@ export type FailedOperation = "Create" | "Update" | "Delete";
 
 /** An object that cannot be had as its user asks for it: what failed last, and why. */
 export interface ObjectFailure {
-  readonly kind: Exclude<Kind, "MachineClass" | "MachineDrainRule">;
+  readonly kind: Exclude<Kind, SharedKind>;
   readonly name: string;
   /** Absent where nothing was tried. */
   readonly operation?: FailedOperation;

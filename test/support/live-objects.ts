@@ -1,4 +1,4 @@
-import type { Kind } from "../../src/api/schema.js";
+import type { Kind, SharedKind } from "../../src/api/schema.js";
 import type {
   LiveCluster,
   LiveMetadata,
@@ -44,10 +44,7 @@ export function liveCluster(members: readonly LiveObject[] = [], about: Shown = 
 }
 
 /** One of each kind that belongs to a cluster, as their user wrote them. */
-export function written(
-  kind: Exclude<Kind, "Cluster" | "MachineClass" | "MachineDrainRule">,
-  name: string,
-): Manifest {
+export function written(kind: Exclude<Kind, "Cluster" | SharedKind>, name: string): Manifest {
   switch (kind) {
     case "Machine":
       return machine(name);

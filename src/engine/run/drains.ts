@@ -143,23 +143,27 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   const { goal, provider, liveAnnotations } = waits;
   const letGo = new Set(goal.transaction.letGo);
   const machineOf = hostMachines(goal.target, waits.recorded(), liveAnnotations);
+  const rulesFor = drainRulesIn(goal.target);
   return keys
     .filter((key) => key.startsWith(nodeKey(provider.hostKind, "")) && !letGo.has(key))
     .map((key) => {
       const { machine, annotations, labels = {} } = machineOf(key) ?? {};
       const terms = deletionTermsOf(annotations, machine?.spec.deletion);
-      return { key, terms, rules: rulesOf(labels, goal.target) };
+      return { key, terms, rules: rulesFor(labels) };
     });
 }
 
 /** A selector that means nothing, which validation has refused, would leave nobody to tell what may be evicted. */
-function rulesOf(labels: Labels, target: Target): readonly MachineDrainRule[] {
+function drainRulesIn(target: Target): (machine: Labels) => readonly MachineDrainRule[] {
   const { cluster, drainRules } = desiredIn(target);
   const { namespace, name, labels: clusterLabels = {} } = cluster.metadata;
-  const machine = { namespace, labels: { [clusterNameLabel]: name, ...labels }, clusterLabels };
-  const chosen = rulesForMachine(drainRules.map(drainRuleOf), machine);
-  if (chosen.kind === "rules") return chosen.rules;
-  throw new Error(`MachineDrainRule ${namespace}/${chosen.rule} has a selector that is none`);
+  const rules = drainRules.map(drainRuleOf);
+  return (own) => {
+    const labels = { [clusterNameLabel]: name, ...own };
+    const chosen = rulesForMachine(rules, { namespace, labels, clusterLabels });
+    if (chosen.kind === "rules") return chosen.rules;
+    throw new Error(`MachineDrainRule ${namespace}/${chosen.rule} has a selector that is none`);
+  };
 }
 
 function hooksIn({ hooks }: DeletionTerms) {

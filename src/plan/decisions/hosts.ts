@@ -3,7 +3,7 @@ import type { KeyStage } from "../../api/key-stage.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { generationHash } from "../../compile/compile.js";
 import { applyPolicy, underPolicy } from "../../compile/update-policy.js";
-import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import { type NodeKey, nodeKey, nodeName } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { canServe, isAlive, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
@@ -183,7 +183,7 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
  */
 function freshlyDecided({ isDecided, preferred, spent }: HostQuestion) {
   if (!isDecided || preferred === undefined) return undefined;
-  const name = preferred.slice(preferred.indexOf("/") + 1);
+  const name = nodeName(preferred);
   const { generation, incarnation } = splitHostName(name);
   return incarnation > (spent[generation] ?? 0) ? { name, generation } : undefined;
 }

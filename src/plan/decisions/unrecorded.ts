@@ -1,4 +1,4 @@
-import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
+import { keyOf, nodeKey, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { isLost } from "../../provider/failure.js";
@@ -96,7 +96,7 @@ export function supersededKeys(prior: PriorState, target: Target, hostKind: stri
   return [...earlier]
     .filter((key) => {
       if (wanted.has(key) || isHostKey(key, hostKind)) return false;
-      const host = hostInName(key.slice(key.indexOf("/") + 1));
+      const host = hostInName(nodeName(key));
       return host === undefined || present.has(nodeKey(hostKind, host));
     })
     .sort();
