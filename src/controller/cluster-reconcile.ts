@@ -167,12 +167,14 @@ export class ClusterReconcile {
     const keys = await this.keysFor(plan, state);
     this.progress = firstProgress(plan);
     const isDrift = sameJson(plan.target.objects, state.revision?.target.objects);
+    // The same goal may take another plan, where names turn out to be spent.
+    let applied = plan;
     // What is derived from the objects is there, and cannot go without us, before anything is made.
     const viewOf = (records: StackState, shown: Observation) =>
       this.view(
         records,
         shown,
-        omitUndefined({ isDrift, planned: plan, isSettled: false, judged }),
+        omitUndefined({ isDrift, planned: applied, isSettled: false, judged }),
       );
     await this.show(viewOf(state, observation));
     // Written back to by us, or changed by their users meanwhile: what they say now is planned anew.
@@ -189,8 +191,6 @@ export class ClusterReconcile {
       cluster.shown(view);
       this.statusWriter.offer(view);
     };
-    // The same goal may take another plan, where names turn out to be spent.
-    let applied = plan;
     let result: ApplyResult;
     try {
       result = await applyPlan(plan, state, {
