@@ -89,9 +89,9 @@ export class LocalHandler implements ResourceHandler {
     const boots = this.kind === "LocalHost" && hasProcesses(spec);
     const userData = boots ? (await ctx.userData()).text : undefined;
     const made = await this.cloud.create(this.kind, who, spec, ctx.signal, userData);
-    await this.power.follow([made]);
+    const [powered = made] = await this.power.follow([made]);
     const isLoadBalancer = this.kind === "LocalLoadBalancer" && hasProcesses(spec);
-    return asAnswered(isLoadBalancer ? await this.answering(made, ctx) : made, ctx);
+    return asAnswered(isLoadBalancer ? await this.answering(powered, ctx) : powered, ctx);
   }
 
   /** Where it answers is recorded with it, so it is asked until its process has told; what takes too long is pending. */

@@ -188,8 +188,7 @@ export class LocalProvider implements InfrastructureProvider {
 
   async inventory(ctx: CallContext, scope: InventoryScope): Promise<readonly Observed[]> {
     const listed = await this.cloud.list(scope, ctx.signal);
-    await this.power.follow(listed);
-    return listed.map(observe);
+    return (await this.power.follow(listed)).map(observe);
   }
 
   async owned(ctx: CallContext): Promise<readonly Observed[]> {

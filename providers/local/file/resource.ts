@@ -157,8 +157,9 @@ export function insertUserData(database: DatabaseSync, id: string, text: string)
   database.prepare("INSERT INTO user_data (id, text) VALUES (?, ?)").run(id, text);
 }
 
-export function userDataOf(database: DatabaseSync, id: string): string | undefined {
-  const row = database.prepare("SELECT text FROM user_data WHERE id = ?").get(id);
+/** Once: there are none from then on. */
+export function takeUserData(database: DatabaseSync, id: string): string | undefined {
+  const row = database.prepare("DELETE FROM user_data WHERE id = ? RETURNING text").get(id);
   return row === undefined ? undefined : String(row["text"]);
 }
 

@@ -23,10 +23,37 @@ export function folderOf(cloudPath: string, id: string): string {
   return join(dirname(cloudPath), `${basename(cloudPath)}.hosts`, id);
 }
 
-/** The disk of a host: all that its programs keep, gone with it. */
+/**
+ * The disk of a host: all that its programs keep, gone with it. It is made once, with the user data on it (ProcessRecords.boot);
+ * nothing else makes a folder here, so one that is gone stays gone.
+ */
 export class HostFolder {
-  constructor(readonly path: string) {
-    mkdirSync(join(path, "log"), { recursive: true, mode: 0o700 });
+  constructor(readonly path: string) {}
+
+  make(userData: string): void {
+    for (const part of ["log", join("pki", "etcd")]) {
+      mkdirSync(this.at(part), { recursive: true, mode: 0o700 });
+    }
+    this.write(userDataFile, userData);
+  }
+
+  /** Whether nothing is missing that a host cannot lose and still be the same one: a member without its data would begin anew. */
+  isWhole(): boolean {
+    return this.has(userDataFile) && (!this.has(votesFile) || this.has("etcd/member"));
+  }
+
+  /** Secrets among it. */
+  userData(): string {
+    return this.read(userDataFile);
+  }
+
+  /** Whether its etcd has become a member that counts. */
+  get votes(): boolean {
+    return this.has(votesFile);
+  }
+
+  noteVote(): void {
+    if (!this.votes) this.write(votesFile, "");
   }
 
   at(...names: readonly string[]): string {
@@ -44,8 +71,7 @@ export class HostFolder {
   /** Whole or not at all; for nobody else to read. */
   write(name: string, content: string): void {
     const path = this.at(name);
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-    writeFileSync(`${path}.new`, content, { mode: 0o600 });
+    writeFileSync(`${path}.new`, content, { mode: 0o600, flush: true });
     renameSync(`${path}.new`, path);
   }
 
@@ -64,6 +90,8 @@ export class HostFolder {
   }
 }
 
+const userDataFile = "user-data";
+const votesFile = "etcd.votes";
 const portsFile = "ports.json";
 
 /** Where the programs of a host listen that has begun; undefined of one that has not. */

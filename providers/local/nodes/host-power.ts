@@ -4,10 +4,19 @@ import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { CapstanError } from "../../../src/api/error.js";
+import { systemClock } from "../../../src/provider/clock.js";
 import { hasProcesses, type LocalResource } from "../file/resource.js";
 import { folderOf, HostFolder } from "./host-folder.js";
 import { memberPrograms } from "./member-programs.js";
-import { endProcesses, naming, processesNaming, running } from "./processes-naming.js";
+import { ProcessRecords } from "./process-records.js";
+import {
+  endProcesses,
+  naming,
+  processesNaming,
+  running,
+  type RunningProgram,
+  runsBy,
+} from "./processes-naming.js";
 
 const cutWithinMs = 20_000;
 const pollMs = 50;
@@ -20,25 +29,47 @@ const consoleLines = 40;
 export class HostPower {
   constructor(private readonly cloudPath: string) {}
 
-  /** Brings what runs in line with what there is. */
-  async follow(resources: readonly LocalResource[]): Promise<void> {
-    const some = resources.filter(({ spec }) => hasProcesses(spec));
-    for (const { id, state } of some) if (state === "terminated") await this.cut(id);
-    const living = some.filter(({ state }) => state !== "terminated");
-    if (living.length === 0) return;
+  /** Brings what runs in line with what there is, which it gives back: hosts whose disks are gone have ended. */
+  async follow(resources: readonly LocalResource[]): Promise<LocalResource[]> {
+    if (!resources.some(({ spec }) => hasProcesses(spec))) return [...resources];
     // One look at all processes of the machine is enough.
-    const own = running(ownPrograms);
-    for (const resource of living) {
-      const folder = new HostFolder(folderOf(this.cloudPath, resource.id));
-      // Programs without it are nobody's: a new one ends them before it begins.
-      if (naming(folder.path, own).length === 0) this.start(resource, folder);
+    const programs = running(hostPrograms);
+    const followed: LocalResource[] = [];
+    for (const resource of resources) {
+      followed.push(hasProcesses(resource.spec) ? await this.power(resource, programs) : resource);
+    }
+    return followed;
+  }
+
+  private async power(
+    resource: LocalResource,
+    programs: readonly RunningProgram[],
+  ): Promise<LocalResource> {
+    const { id, state } = resource;
+    const folder = new HostFolder(folderOf(this.cloudPath, id));
+    const found = naming(folder.path, programs);
+    if (state !== "terminated" && (await this.mayRun(id, folder))) {
+      // Programs without a process of the host's own are nobody's: a new one ends them before it begins.
+      if (!found.some(runsBy(ownPrograms))) this.start(resource, folder);
+      return resource;
+    }
+    if (found.length > 0 || existsSync(folder.path)) await this.cut(id);
+    return { ...resource, state: "terminated" };
+  }
+
+  private async mayRun(id: string, folder: HostFolder): Promise<boolean> {
+    if (folder.isWhole()) return true;
+    const records = new ProcessRecords(this.cloudPath, id, systemClock);
+    try {
+      return await records.boot(folder);
+    } finally {
+      records.close();
     }
   }
 
   /** At once, with all that the host has kept. Throws CLOUD_FAILED where something does not end. */
   async cut(id: string): Promise<void> {
     const folder = folderOf(this.cloudPath, id);
-    if (!existsSync(folder)) return;
     for (const untilMs = Date.now() + cutWithinMs; ; await sleep(pollMs)) {
       const living = this.processesOf(id);
       if (living.length === 0) break;
@@ -64,7 +95,9 @@ export class HostPower {
   private start({ kind }: LocalResource, folder: HostFolder): void {
     const name = kind === "LocalLoadBalancer" ? "#local-balancer" : "#local-host";
     const program = fileURLToPath(import.meta.resolve(name));
-    const log = openSync(join(folder.path, "log", hostLog), "a", 0o600);
+    const log = openedIn(folder);
+    // Ended since.
+    if (log === undefined) return;
     try {
       // In a group of its own: a signal to the command is not for it, and it outlives the command.
       const child = spawn(process.execPath, [program, this.cloudPath, folder.path], {
@@ -85,6 +118,16 @@ export class HostPower {
 }
 
 const hostLog = "host.log";
+
+function openedIn(folder: HostFolder): number | undefined {
+  try {
+    return openSync(folder.at("log", hostLog), "a", 0o600);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    return undefined;
+  }
+}
+
 /** What a host's own process runs by, and a load balancer's. */
 const ownPrograms = new Set([basename(process.execPath)]);
 const hostPrograms = new Set([...memberPrograms, ...ownPrograms]);

@@ -11,8 +11,8 @@ import { endProcesses, processesNaming } from "./processes-naming.js";
 import { ProcessRecords } from "./process-records.js";
 import { holdAlone } from "./sole-process.js";
 
-// A host that is made of processes: node host-process.js CLOUD-FILE FOLDER. It becomes a node by the user data that the cloud's file
-// holds for it, and runs until that file says that it is terminated. What it prints is the host's console.
+// A host that is made of processes: node host-process.js CLOUD-FILE FOLDER. It becomes a node by the user data on its disk, and runs
+// until the cloud's file says that it is terminated, or its disk is gone. What it prints is the host's console.
 
 const lookMs = 500;
 const retryMs = 1_000;
@@ -21,16 +21,20 @@ const [cloudPath = "", path = ""] = process.argv.slice(2);
 const folder = new HostFolder(path);
 const records = new ProcessRecords(cloudPath, basename(path), systemClock);
 
-/** Ends with the resource: whatever the host is doing, and also where whoever terminated it has died since. */
+/** Ends with the resource, and with its disk: whatever the host is doing, and also where whoever terminated it has died since. */
 async function watchOver(runner: NodeHostRunner): Promise<void> {
   for (;;) {
-    if ((await records.living().catch(() => null)) === undefined) {
+    if (!(await mayGoOn().catch(() => true))) {
       runner.kill();
       rmSync(folder.path, { recursive: true, force: true });
       process.exit(0);
     }
     await sleep(lookMs);
   }
+}
+
+async function mayGoOn(): Promise<boolean> {
+  return folder.isWhole() ? (await records.living()) !== undefined : records.boot(folder);
 }
 
 async function run(runner: NodeHostRunner): Promise<never> {
@@ -54,9 +58,9 @@ function endLeftPrograms(): void {
   endProcesses(processesNaming(folder.path, new Set(memberPrograms)));
 }
 
-if (holdAlone(folder.at("lock"))) {
+if (holdAlone(folder.at("lock")) && (await records.boot(folder))) {
   endLeftPrograms();
-  const order = nodeOrderOf((await records.userData()) ?? "");
+  const order = nodeOrderOf(folder.userData());
   const runner = new NodeHostRunner(folder, order, records);
   await Promise.all([watchOver(runner), run(runner)]);
 }

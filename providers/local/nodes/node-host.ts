@@ -30,7 +30,6 @@ import { joinAsWorker } from "./worker-joining.js";
 const heartbeatMs = 10_000;
 const setupFile = "cluster.json";
 const etcdFile = "etcd.json";
-const promotedFile = "etcd.promoted";
 
 /**
  * What runs on a host: nothing but a stand-in for the kubelet on a worker, and on a member etcd and the programs of the control plane, too.
@@ -89,6 +88,7 @@ export class NodeHostRunner {
     if (this.runs !== version) await this.runPrograms(setup, version);
     const api = this.own("admin");
     await api.get("/readyz");
+    this.folder.noteVote();
     if (this.order.role === "init" && this.kubelet === undefined) {
       await makeFirstObjects(api, setup.cluster, this.folder.read("pki/ca.crt"));
     }
@@ -133,9 +133,9 @@ export class NodeHostRunner {
       const start = await this.etcdStart(setup);
       this.etcd = this.started(etcdCommand(setup, start), findPrograms(version).etcd);
     }
-    if (this.order.role === "init" || folder.has(promotedFile)) return;
+    if (this.order.role === "init" || folder.votes) return;
     await this.askCluster((api) => promoteEtcd(setup, api));
-    folder.write(promotedFile, "");
+    folder.noteVote();
   }
 
   /** As it has begun once, for good. */
@@ -167,7 +167,7 @@ export class NodeHostRunner {
   }
 
   private started({ program, args }: ProgramCommand, path: string): Supervised {
-    return new Supervised({ path, args, env: process.env, logPath: this.folder.log(program) });
+    return new Supervised({ program, path, args, folder: this.folder });
   }
 
   /** A client of its own API server, and of the load balancer on a worker. */

@@ -9,8 +9,10 @@ import {
   resourceById,
   setReadiness,
   setStatus,
-  userDataOf,
+  setTerminated,
+  takeUserData,
 } from "../file/resource.js";
+import type { HostFolder } from "./host-folder.js";
 
 /** The cloud's file as the processes of one of its resources use it. */
 export class ProcessRecords {
@@ -31,9 +33,30 @@ export class ProcessRecords {
     return found?.state === "terminated" ? undefined : found;
   }
 
-  /** A secret. */
-  userData(): Promise<string | undefined> {
-    return this.file.read((database) => userDataOf(database, this.id));
+  /**
+   * Whether it may run: it is not terminated, and has its disk. A host's disk is made here with the user data, which the cloud's
+   * file has no more from then on, in one transaction: there is no second disk, and so nothing that a host begins is begun
+   * twice. A host whose disk is gone has ended. A load balancer keeps nothing, and gets another folder.
+   */
+  async boot(folder: HostFolder): Promise<boolean> {
+    if (!existsSync(this.cloudPath)) return false;
+    return this.file.write((database) => {
+      const found = resourceById(database, this.id);
+      if (found === undefined || found.state === "terminated") return false;
+      const userData = found.kind === "LocalHost" ? takeUserData(database, this.id) : "";
+      if (userData !== undefined) folder.make(userData);
+      if (folder.isWhole()) return true;
+      const nowMs = this.clock.now();
+      setTerminated(database, this.id, nowMs);
+      logOf(database, { call: "die", atMs: nowMs })("terminated", found, {
+        reason: "its disk is gone",
+      });
+      return false;
+    });
+  }
+
+  close(): void {
+    this.file.close();
   }
 
   /** Members of a control plane that a load balancer is in front of: their ids. */

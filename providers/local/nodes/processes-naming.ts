@@ -3,20 +3,22 @@ import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 
 /** A process and its command line. */
-type RunningProgram = readonly [pid: number, words: readonly string[]];
+export type RunningProgram = readonly [pid: number, words: readonly string[]];
 
 /** Other processes of this machine that run one of these programs, named without their folders. */
 export function running(programs: ReadonlySet<string>): RunningProgram[] {
-  return [...commandLines()].filter(
-    ([pid, words]) => pid !== process.pid && programs.has(basename(words[0] ?? "")),
-  );
+  const isOne = runsBy(programs);
+  return [...commandLines()].filter((one) => one[0] !== process.pid && isOne(one));
+}
+
+/** Pure. */
+export function runsBy(programs: ReadonlySet<string>): (one: RunningProgram) => boolean {
+  return ([, [program = ""]]) => programs.has(basename(program));
 }
 
 /** Those among some that name a path. */
-export function naming(path: string, processes: readonly RunningProgram[]): number[] {
-  return processes
-    .filter(([, words]) => words.some((word) => word.includes(path)))
-    .map(([pid]) => pid);
+export function naming(path: string, processes: readonly RunningProgram[]): RunningProgram[] {
+  return processes.filter(([, words]) => words.some((word) => word.includes(path)));
 }
 
 /**
@@ -24,7 +26,7 @@ export function naming(path: string, processes: readonly RunningProgram[]): numb
  * a person's editor or `tail` is no such program.
  */
 export function processesNaming(path: string, programs: ReadonlySet<string>): number[] {
-  return naming(path, running(programs));
+  return naming(path, running(programs)).map(([pid]) => pid);
 }
 
 /** At once. */

@@ -1,19 +1,23 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { once } from "node:events";
+import type { HostFolder } from "./host-folder.js";
 
 const restartMs = 1_000;
 const patienceMs = 15_000;
 
-/** What is started. */
+/** What is started, and on which disk. */
 interface Started {
+  readonly program: string;
   readonly path: string;
   readonly args: readonly string[];
-  readonly env: NodeJS.ProcessEnv;
-  readonly logPath: string;
+  readonly folder: HostFolder;
 }
 
-/** A program of a host that is started again when it ends by itself, as a kubelet does with a static pod. It is in the group of the host. */
+/**
+ * A program of a host that is started again when it ends by itself, as a kubelet does with a static pod, for as long as the host
+ * has its disk. It is in the group of the host.
+ */
 export class Supervised {
   private child: ChildProcess | undefined;
   private restart: NodeJS.Timeout | undefined;
@@ -24,9 +28,10 @@ export class Supervised {
   }
 
   private start(): void {
-    const { path, args, env, logPath } = this.started;
-    const log = openSync(logPath, "a", 0o600);
-    const child = spawn(path, [...args], { env, stdio: ["ignore", log, log] });
+    const { program, path, args, folder } = this.started;
+    if (!folder.isWhole()) return;
+    const log = openSync(folder.log(program), "a", 0o600);
+    const child = spawn(path, [...args], { stdio: ["ignore", log, log] });
     closeSync(log);
     this.child = child;
     const again = () => {

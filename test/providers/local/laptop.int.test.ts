@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { basename, join } from "node:path";
@@ -213,6 +213,43 @@ describe("a cluster of processes of this machine", function () {
     const isWhole = async () => (await voters().catch(() => [])).length === 3;
     await until("etcd is whole", isWhole, 60_000, 500);
     await until("it is ready", async () => (await readyMembers()) === 3, 60_000, 500);
+  });
+
+  it("never begins a second time: a member whose disk is gone has ended, and gets another one in its place", async () => {
+    const disks = () =>
+      hostFolders()
+        .map((name) => join(folders, name))
+        .filter((one) => existsSync(join(one, "etcd")));
+    const api = await core();
+    const acknowledged: string[] = [];
+    const write = async () => {
+      const name = `before-${acknowledged.length}`;
+      await api.createNamespacedConfigMap({ namespace: "default", body: { metadata: { name } } });
+      acknowledged.push(name);
+    };
+    await write();
+    const [first = "", second = ""] = disks();
+    // Without processes, as after a restart of the machine, and under programs that run.
+    for (const [disk, isOff] of [
+      [first, true],
+      [second, false],
+    ] as const) {
+      if (isOff) for (const pid of processesNaming(disk, programs)) process.kill(pid, "SIGKILL");
+      rmSync(disk, { recursive: true });
+      await sandbox.capstan(2, "drift", stack);
+      assert.equal(existsSync(disk), false);
+      assert.deepEqual(processesNaming(disk, programs), []);
+      await sandbox.up();
+      await write();
+      assert.equal((await voters()).length, 3);
+    }
+    const { items } = await api.listNamespacedConfigMap({ namespace: "default" });
+    const kept = new Set(items.map(({ metadata }) => metadata?.name));
+    assert.deepEqual(
+      acknowledged.filter((name) => !kept.has(name)),
+      [],
+    );
+    await sandbox.plan(0);
   });
 
   it("is as it was when a change fails", async () => {

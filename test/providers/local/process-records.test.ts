@@ -1,8 +1,11 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import fc from "fast-check";
 import { LocalCloud } from "../../../providers/local/cloud.js";
 import { observe } from "../../../providers/local/handlers.js";
+import { folderOf, HostFolder } from "../../../providers/local/nodes/host-folder.js";
 import { ProcessRecords } from "../../../providers/local/nodes/process-records.js";
 import { holdAlone } from "../../../providers/local/nodes/sole-process.js";
 import { FakeClock } from "../../support/fake-clock.js";
@@ -18,11 +21,23 @@ const who = (kind: string, name: string) => ({
 const versions = { kubelet: "1.34.2", controlPlane: "1.34.2" };
 const report = { ...versions, containerRuntime: { name: "containerd", version: "2.1.5" } };
 
+/** What happens before a host is started, the parts of its disk that it loses among it. */
+const accidents = ["none", "dies at it", "", "user-data", "etcd"] as const;
+
+/** Of a command that is killed when it has made a disk, and has not recorded it. */
+class DyingFolder extends HostFolder {
+  override make(userData: string): void {
+    super.make(userData);
+    throw new Error("killed");
+  }
+}
+
 describe("a host of processes in the cloud's file", () => {
   const scratch = scratchFolder();
   let path: string;
   let clock: FakeClock;
   let cloud: LocalCloud;
+  let networkId: string;
   let id: string;
   let records: ProcessRecords;
   const spec = (more: object = {}) => ({ nodes: "processes", ...versions, ...more });
@@ -32,9 +47,10 @@ describe("a host of processes in the cloud's file", () => {
     path = join(scratch.path, `${Math.random()}.db`);
     clock = new FakeClock();
     cloud = new LocalCloud(path, clock);
-    const { id: networkId } = await cloud.create("LocalNetwork", who("LocalNetwork", "network"), {
-      cidr: "10.4.0.0/16",
-    });
+    const cidr = "10.4.0.0/16";
+    ({ id: networkId } = await cloud.create("LocalNetwork", who("LocalNetwork", "network"), {
+      cidr,
+    }));
     const host = { networkId, ...spec({ loadBalancerId: "lb-1" }) };
     ({ id } = await cloud.create("LocalHost", who("LocalHost", "cp-0"), host, undefined, "secret"));
     records = new ProcessRecords(path, id, clock);
@@ -62,14 +78,90 @@ describe("a host of processes in the cloud's file", () => {
     assert.equal((await seen()).phase, "ready");
   });
 
-  it("has its user data for as long as it lives, and is behind its load balancer so long", async () => {
+  it("is behind its load balancer for as long as it lives", async () => {
     const balancer = new ProcessRecords(path, "lb-1", clock);
-    assert.equal(await records.userData(), "secret");
     assert.deepEqual(await balancer.members(), [id]);
     await cloud.terminate(id);
-    assert.equal(await records.userData(), undefined);
     assert.deepEqual(await balancer.members(), []);
     assert.equal(await records.living(), undefined);
+  });
+
+  it("finds its user data on its disk, which alone has them once it was made", async () => {
+    const disk = new HostFolder(folderOf(path, id));
+    assert.equal(await records.boot(disk), true);
+    assert.equal(disk.userData(), "secret");
+    const file = new DatabaseSync(path, { readOnly: true });
+    assert.deepEqual(file.prepare("SELECT * FROM user_data").all(), []);
+    file.close();
+    assert.equal(await records.boot(disk), true);
+    assert.equal((await seen()).phase, "pending");
+  });
+
+  it("has ended where its disk is gone, and says so in the ledger", async () => {
+    const disk = new HostFolder(folderOf(path, id));
+    await records.boot(disk);
+    rmSync(disk.path, { recursive: true });
+    assert.equal(await records.boot(disk), false);
+    assert.equal((await seen()).phase, "gone");
+    assert.equal(existsSync(disk.path), false);
+    const { call, effect, detail } = (await cloud.ledger()).findLast(
+      (entry) => entry.id === id && entry.call !== "get",
+    )!;
+    assert.deepEqual(
+      [call, effect, detail],
+      ["die", "terminated", '{"reason":"its disk is gone"}'],
+    );
+  });
+
+  it("gets no disk once it is terminated, and nothing else makes one", async () => {
+    await cloud.terminate(id);
+    const disk = new HostFolder(folderOf(path, id));
+    assert.equal(await records.boot(disk), false);
+    assert.throws(() => disk.write("ports.json", "{}"), { code: "ENOENT" });
+    await assert.rejects(disk.ports(), { code: "ENOENT" });
+  });
+
+  it("has a load balancer that gets another folder: it keeps nothing there", async () => {
+    const { id: balancerId } = await cloud.create(
+      "LocalLoadBalancer",
+      who("LocalLoadBalancer", "api"),
+      { networkId, ...spec() },
+    );
+    const balancer = new ProcessRecords(path, balancerId, clock);
+    const folder = new HostFolder(folderOf(path, balancerId));
+    for (const _again of [1, 2]) {
+      assert.equal(await balancer.boot(folder), true);
+      rmSync(folder.path, { recursive: true });
+    }
+  });
+
+  it("begins what its user data asks for at most once, whatever it loses and wherever it is killed", async () => {
+    const hostWith = async (token: string) => {
+      const host = { networkId, ...spec() };
+      return cloud.create("LocalHost", who("LocalHost", token), host, undefined, "secret");
+    };
+    const property = fc.asyncProperty(
+      fc.array(fc.constantFrom(...accidents), { maxLength: 12 }),
+      async (met) => {
+        const host = await hostWith(`${Math.random()}`);
+        const path = folderOf(cloud.path, host.id);
+        const own = new ProcessRecords(cloud.path, host.id, clock);
+        let begun = 0;
+        for (const accident of met) {
+          if (accident === "dies at it")
+            await own.boot(new DyingFolder(path)).catch(() => undefined);
+          else if (accident !== "none")
+            rmSync(join(path, accident), { recursive: true, force: true });
+          if (!(await own.boot(new HostFolder(path))) || existsSync(join(path, "etcd"))) continue;
+          begun += 1;
+          mkdirSync(join(path, "etcd", "member"), { recursive: true });
+          new HostFolder(path).noteVote();
+        }
+        own.close();
+        assert.ok(begun <= 1, `it has begun ${begun} times`);
+      },
+    );
+    await fc.assert(property, { numRuns: 100 });
   });
 
   it("is not wanted any more where the cloud's file is gone", async () => {
