@@ -4,6 +4,10 @@ import type { NodeKey } from "../graph/graph.js";
 import { cloudResources, type PriorState } from "./prior-state.js";
 import type { Target } from "./target.js";
 
+/** Where keys are that a state does not hold. */
+export const lostKeysHint =
+  "it was adopted without them: they are in a backup, and in /etc/kubernetes/pki of a control-plane host, for capstan up --adopt --certificates DIR";
+
 /** With which keys the hosts of a target are made. Pure. */
 export function stageOf(target: Pick<Target, "keyStage"> | undefined): KeyStage {
   return target?.keyStage ?? firstStage;

@@ -347,9 +347,22 @@ describe("a cluster whose hosts join each other", () => {
     const outcome = await engine.up(goal(member("cp-0"), machine("web")));
     assert.match(
       outcomeText(outcome),
-      /cannot make host web-\w+-1 a node: the state of default\/prod holds no keys/,
+      /^stopped untouched: .* holds no keys to make or take away hosts with: Machine web$/,
     );
     assert.deepEqual(hosts(engine), ["cp-0.1"]);
+  });
+
+  it("takes no member away while nobody knows its keys, but the whole cluster", async () => {
+    const engine = await FakeEngine.running(goal(member("cp-0"), member("cp-1")), {
+      ...joins,
+      adopt: true,
+    });
+    engine.loseState();
+    const outcome = await engine.up(goal(member("cp-0")));
+    assert.match(outcomeText(outcome), /^stopped untouched: .*: Machine cp-1$/);
+    assert.deepEqual(hosts(engine), ["cp-0.1", "cp-1.1"]);
+    assert.equal((await engine.destroy()).kind, "done");
+    assert.deepEqual(hosts(engine), []);
   });
 
   it("tells what hosts that fail have printed last, without secrets", async () => {

@@ -1,4 +1,4 @@
-import { recordedKeys } from "../../records/recorded-keys.js";
+import { lostKeysHint, recordedKeys } from "../../records/recorded-keys.js";
 import { CapstanError } from "../../api/error.js";
 import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -52,7 +52,7 @@ function noKeys(
     hint:
       provider?.userData === undefined
         ? `hosts of provider ${provider?.name ?? "unknown"} take no user data, so none were made`
-        : "it was adopted without them: they are in a backup, if there is one, for capstan up --adopt --certificates",
+        : lostKeysHint,
   });
 }
 

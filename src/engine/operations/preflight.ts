@@ -23,8 +23,8 @@ export async function withPreflight(plan: Plan, preflight: Preflight): Promise<P
   const { number } = plan.transaction;
   const goesOn = isOpen(preflight.prior) || number === preflight.prior.transaction?.number;
   if (steps.length === 0 || goesOn || preflight.provider.preflight === undefined) return plan;
-  const foreseen = await findingsOn({ steps, target: plan.target }, preflight);
-  return foreseen.length === 0 ? plan : { ...plan, foreseen };
+  const found = await findingsOn({ steps, target: plan.target }, preflight);
+  return found.length === 0 ? plan : { ...plan, foreseen: [...(plan.foreseen ?? []), ...found] };
 }
 
 async function findingsOn(

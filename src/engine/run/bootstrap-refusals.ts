@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { lostKeysHint } from "../../records/recorded-keys.js";
 import type { Identity } from "../../provider/port.js";
 
 // Why nothing is made of a host that would be a node.
@@ -21,7 +22,7 @@ export function noKeys({ cluster, name }: Identity): CapstanError {
     source: "user",
     subject: name,
     message: `cannot make host ${name} a node: the state of ${cluster} holds no keys`,
-    hint: "it was adopted without them: they are in a backup, if there is one, for capstan up --adopt --certificates",
+    hint: lostKeysHint,
   });
 }
 

@@ -62,6 +62,7 @@ import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { staleKeys } from "./stale-records.js";
 import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
+import { keylessFindings } from "../refusals/keyless.js";
 import { refuseLostRecords } from "../refusals/lost-records.js";
 import { refuseOlderState } from "../refusals/older-state.js";
 import { undoOf } from "../undo/undo.js";
@@ -83,7 +84,9 @@ export function makePlan(input: PlanInput): Plan {
   const plan = planRemaining(input);
   refuseOlderState(input, () => plan.target);
   refuseLostRecords(input, plan);
-  return { ...plan, waves: wavesOf(plan) };
+  const foreseen = keylessFindings(input, plan);
+  const waves = wavesOf(plan);
+  return foreseen.length === 0 ? { ...plan, waves } : { ...plan, waves, foreseen };
 }
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
