@@ -13,9 +13,11 @@ import {
 import { type AnyObject, isControlPlane } from "../../api/types.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
 import { type OwningObject, owningObjects } from "../../sets/owning-objects.js";
+import { keyOf, nodeName } from "../../graph/graph.js";
 import { quorumOf } from "../../sets/quorum.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
+import { isHostKey, machineNameOf } from "../decisions/hosts.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 
@@ -179,11 +181,14 @@ const removalKinds = { "control-plane": "controlPlane", workers: "workers" } as 
 const releaseHint = `first apply what is protected without the annotation ${protectAnnotation}`;
 
 /** Where a plan goes, as far as its removals are concerned. */
-export type RemovalDecision = Pick<PlanInput, "planGoal" | "prior" | "goal" | "removal">;
+export type RemovalDecision = Pick<
+  PlanInput,
+  "planGoal" | "prior" | "goal" | "removal" | "provider" | "unrecorded"
+>;
 
 /**
  * Throws PROTECTED for everything that a plan forward would take from the last committed revision, or
- * from what was begun where nothing was committed, and that nobody has allowed. The way back is none
+ * from what was begun and may be there where nothing was committed, and that nobody has allowed. The way back is none
  * that somebody asked for: it leads to what there was. Pure.
  */
 export function refuseRemovals(decision: RemovalDecision, compiledGoal: CompiledGoal): void {
@@ -192,7 +197,7 @@ export function refuseRemovals(decision: RemovalDecision, compiledGoal: Compiled
   if (removal === "accepted" || goal.kind === "takeBack" || goal.kind === "destroy") return;
   const isRecorded = planGoal.kind === "recorded";
   const refusals = refusedRemovals({
-    recorded: recordedTarget(prior),
+    recorded: prior.revision?.target ?? begunSoFar(decision),
     compiledGoal,
     allowed: [
       ...(removal.allow ?? []),
@@ -213,6 +218,20 @@ export function refuseDestruction(
     return recorded === undefined ? [] : protectedIn(recorded, released);
   });
   if (refusals.length > 0) throw new RefusedRemovals(refusals, remedyOf(refusals, true));
+}
+
+/** What was begun, with those of its machines whose hosts are recorded, were being made, or are shown. */
+function begunSoFar({ prior, provider, unrecorded }: RemovalDecision): Target | undefined {
+  const target = prior.transaction?.target;
+  if (target === undefined) return undefined;
+  const shown = unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who));
+  const known = [...prior.resources, ...prior.pending].map(({ key }) => key);
+  const machines = new Set(
+    [...known, ...shown]
+      .filter((key) => isHostKey(key, provider.hostKind))
+      .map((key) => machineNameOf(nodeName(key))),
+  );
+  return { ...target, machines: target.machines.filter(({ name }) => machines.has(name)) };
 }
 
 function recordedTarget({ revision, transaction }: PriorState): Target | undefined {

@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { isCapstanError } from "../../../src/api/error.js";
+import { nodeName } from "../../../src/graph/graph.js";
 import type { Target } from "../../../src/records/target.js";
 import {
   annotated,
@@ -10,6 +11,7 @@ import {
   type Manifest,
 } from "../../support/manifests.js";
 import { FakeEngine } from "../../support/fake-engine.js";
+import type { CommandFault } from "../../support/faults.js";
 
 /** Manifests at one time: files come and go, numbers change, nobody thinks of what is lost. */
 export interface Moment {
@@ -21,6 +23,8 @@ export interface Moment {
   readonly web: number | undefined;
   readonly protects: readonly string[];
   readonly allows: string | undefined;
+  /** After which call to the cloud whoever brings it about is killed; undefined: after none. */
+  readonly killedAfter: number | undefined;
 }
 
 const memberNames = ["cp-0", "cp-1", "cp-2", "cp-3", "cp-4"];
@@ -39,6 +43,7 @@ const moments: fc.Arbitrary<Moment> = fc.record({
     "workers",
     "control-plane,workers",
   ),
+  killedAfter: fc.option(fc.nat({ max: 8 }), { nil: undefined, freq: 4 }),
 });
 
 export const pasts = fc.array(moments, { minLength: 2, maxLength: 5 });
@@ -57,7 +62,10 @@ function manifestsOf({ members, size, workers, web, protects, allows }: Moment):
 }
 
 /** What a cluster of this revision would lose by accident, told from the manifests alone. */
-function lossesOf({ machines, objects }: Target, next: Moment): string[] {
+function lossesOf(
+  { machines, objects }: Pick<Target, "machines" | "objects">,
+  next: Moment,
+): string[] {
   const names = (isMember: boolean) =>
     machines.filter(({ controlPlane }) => controlPlane === isMember).map(({ name }) => name);
   const members = names(true);
@@ -78,6 +86,24 @@ function lossesOf({ machines, objects }: Target, next: Moment): string[] {
   ];
 }
 
+/** What must be refused, and what may: of what was begun and never committed nobody has to lose what is not there. */
+function lossesNow({ prior, cloud }: FakeEngine, next: Moment): { must: string[]; may: string[] } {
+  const { revision, transaction } = prior;
+  if (revision !== undefined) {
+    const losses = lossesOf(revision.target, next);
+    return { must: losses, may: losses };
+  }
+  if (transaction === undefined) return { must: [], may: [] };
+  const { machines, objects } = transaction.target;
+  const withHosts = (hosts: readonly string[]) => {
+    const there = machines.filter(({ name }) => hosts.some((host) => host.startsWith(`${name}-`)));
+    return lossesOf({ machines: there, objects }, next);
+  };
+  const alive = cloud.alive().map(({ who }) => who.name);
+  const perhaps = [...prior.pending, ...prior.resources].map(({ key }) => nodeName(key));
+  return { must: withHosts(alive), may: withHosts([...alive, ...perhaps]) };
+}
+
 /**
  * Brings one moment about after the other without a flag, and tells where the law is broken: a step that
  * loses something by accident is refused and touches nothing, every other one is made.
@@ -86,18 +112,20 @@ export async function breachesOfProtection(past: readonly Moment[]): Promise<str
   const engine = new FakeEngine({ allow: [] });
   const breaches: string[] = [];
   for (const moment of past) {
-    const { revision } = engine.prior;
-    const losses = revision === undefined ? [] : lossesOf(revision.target, moment);
+    const { must, may } = lossesNow(engine, moment);
     const calls = engine.calls.length;
-    const outcome = await engine.up(desiredOf(manifestsOf(moment)));
+    const { killedAfter: number } = moment;
+    const faults: CommandFault[] =
+      number === undefined ? [] : [{ at: "call", number, what: "killAfter" }];
+    const outcome = await engine.up(desiredOf(manifestsOf(moment)), faults);
     const isRefused =
       outcome.kind === "broke" &&
       isCapstanError(outcome.error) &&
       outcome.error.code === "PROTECTED";
-    if (!isRefused && outcome.kind !== "done") breaches.push(`ended as ${JSON.stringify(outcome)}`);
-    if (isRefused !== losses.length > 0) {
-      breaches.push(`${isRefused ? "refused" : "made"}, it loses [${losses.join(", ")}]`);
-    }
+    const isOver = outcome.kind === "done" || (outcome.kind === "killed" && number !== undefined);
+    if (!isRefused && !isOver) breaches.push(`ended as ${JSON.stringify(outcome)}`);
+    if (isRefused && may.length === 0) breaches.push("refused, and nothing is lost");
+    if (!isRefused && must.length > 0) breaches.push(`made, it loses [${must.join(", ")}]`);
     if (isRefused && engine.calls.length !== calls) breaches.push("refused, and something done");
   }
   return breaches;

@@ -35,6 +35,16 @@ const defects: readonly (Edit & { readonly name: string })[] = [
     replace: ".filter(() => false)",
   },
   {
+    name: "what was begun and is not there counts as there",
+    find: "target.machines.filter(({ name }) => machines.has(name))",
+    replace: "target.machines",
+  },
+  {
+    name: "what was begun counts as not there",
+    find: "target.machines.filter(({ name }) => machines.has(name))",
+    replace: "[]",
+  },
+  {
     name: "workers that were scaled away count as lost",
     find: "const orphans = workers.filter((machine) => now(machine) === undefined);",
     replace: "const orphans = workers;",

@@ -186,4 +186,21 @@ describe("what a cluster cannot lose by accident", () => {
     await engine.up(more, [{ at: "call", number: 2, what: "killAfter" }]);
     await engine.plan(desiredOf([cluster(), member("cp-0")]));
   });
+
+  it("may go before anything was made of it, and not once it was", async () => {
+    const begunWith = async (calls: number) => {
+      const engine = new FakeEngine({ allow: [] });
+      await engine.up(desiredOf([cluster(), ...three]), [
+        { at: "call", number: calls, what: "killAfter" },
+      ]);
+      return engine;
+    };
+    const one = desiredOf([cluster(), member("cp-0")]);
+    const early = await begunWith(0);
+    assert.equal(early.hosts().length, 0);
+    assert.equal((await early.up(one)).kind, "done");
+    const late = await begunWith(6);
+    assert.ok(late.hosts().length > 1);
+    await assert.rejects(late.plan(one), { code: "PROTECTED" });
+  });
 });
