@@ -13,10 +13,10 @@ import {
 import { type AnyObject, isControlPlane } from "../../api/types.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
 import { type OwningObject, owningObjects } from "../../sets/owning-objects.js";
-import { keyOf, nodeName } from "../../graph/graph.js";
+import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
 import { quorumOf } from "../../sets/quorum.js";
 import type { PriorState } from "../../records/prior-state.js";
-import type { Target } from "../../records/target.js";
+import type { Target, TargetMachine } from "../../records/target.js";
 import { isHostKey, machineNameOf } from "../decisions/hosts.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
@@ -183,7 +183,7 @@ const releaseHint = `first apply what is protected without the annotation ${prot
 /** Where a plan goes, as far as its removals are concerned. */
 export type RemovalDecision = Pick<
   PlanInput,
-  "planGoal" | "prior" | "goal" | "removal" | "provider" | "unrecorded"
+  "planGoal" | "prior" | "goal" | "removal" | "provider" | "observedResources" | "unrecorded"
 >;
 
 /**
@@ -197,7 +197,7 @@ export function refuseRemovals(decision: RemovalDecision, compiledGoal: Compiled
   if (removal === "accepted" || goal.kind === "takeBack" || goal.kind === "destroy") return;
   const isRecorded = planGoal.kind === "recorded";
   const refusals = refusedRemovals({
-    recorded: prior.revision?.target ?? begunSoFar(decision),
+    recorded: prior.revision?.target ?? begunSoFar(decision, compiledGoal),
     compiledGoal,
     allowed: [
       ...(removal.allow ?? []),
@@ -220,18 +220,31 @@ export function refuseDestruction(
   if (refusals.length > 0) throw new RefusedRemovals(refusals, remedyOf(refusals, true));
 }
 
-/** What was begun, with those of its machines whose hosts are recorded, were being made, or are shown. */
-function begunSoFar({ prior, provider, unrecorded }: RemovalDecision): Target | undefined {
+/**
+ * What was begun, with those of its machines whose hosts are there. One that may be there, because its creation was
+ * interrupted, counts where it would leave, and helps none of the others to a majority where it would stay.
+ */
+function begunSoFar(
+  { prior, provider, observedResources, unrecorded }: RemovalDecision,
+  wanted: Pick<CompiledGoal, "machines">,
+): Target | undefined {
   const target = prior.transaction?.target;
   if (target === undefined) return undefined;
+  const machinesOf = (keys: readonly NodeKey[]) =>
+    new Set(
+      keys
+        .filter((key) => isHostKey(key, provider.hostKind))
+        .map((key) => machineNameOf(nodeName(key))),
+    );
+  const recorded = [...observedResources].filter(([, one]) => one !== "gone").map(([key]) => key);
   const shown = unrecorded.filter(({ phase }) => phase !== "gone").map(({ who }) => keyOf(who));
-  const known = [...prior.resources, ...prior.pending].map(({ key }) => key);
-  const machines = new Set(
-    [...known, ...shown]
-      .filter((key) => isHostKey(key, provider.hostKind))
-      .map((key) => machineNameOf(nodeName(key))),
-  );
-  return { ...target, machines: target.machines.filter(({ name }) => machines.has(name)) };
+  const there = machinesOf([...recorded, ...shown]);
+  const perhaps = machinesOf(prior.pending.map(({ key }) => key));
+  const stays = ({ name, controlPlane }: TargetMachine) =>
+    wanted.machines.some((one) => one.name === name && isControlPlane(one.spec) === controlPlane);
+  const counts = (machine: TargetMachine) =>
+    there.has(machine.name) || (perhaps.has(machine.name) && !stays(machine));
+  return { ...target, machines: target.machines.filter(counts) };
 }
 
 function recordedTarget({ revision, transaction }: PriorState): Target | undefined {

@@ -100,7 +100,7 @@ function lossesNow({ prior, cloud }: FakeEngine, next: Moment): { must: string[]
     return lossesOf({ machines: there, objects }, next);
   };
   const alive = cloud.alive().map(({ who }) => who.name);
-  const perhaps = [...prior.pending, ...prior.resources].map(({ key }) => nodeName(key));
+  const perhaps = prior.pending.map(({ key }) => nodeName(key));
   return { must: withHosts(alive), may: withHosts([...alive, ...perhaps]) };
 }
 

@@ -36,12 +36,12 @@ const defects: readonly (Edit & { readonly name: string })[] = [
   },
   {
     name: "what was begun and is not there counts as there",
-    find: "target.machines.filter(({ name }) => machines.has(name))",
+    find: "target.machines.filter(counts)",
     replace: "target.machines",
   },
   {
     name: "what was begun counts as not there",
-    find: "target.machines.filter(({ name }) => machines.has(name))",
+    find: "target.machines.filter(counts)",
     replace: "[]",
   },
   {

@@ -9,6 +9,7 @@ import { folderOf, HostFolder } from "../../../providers/local/nodes/host-folder
 import { ProcessRecords } from "../../../providers/local/nodes/process-records.js";
 import { holdAlone } from "../../../providers/local/nodes/sole-process.js";
 import { FakeClock } from "../../support/fake-clock.js";
+import { assertAsyncLaw } from "../../support/laws.js";
 import { scratchFolder } from "../../support/scratch.js";
 
 const who = (kind: string, name: string) => ({
@@ -161,7 +162,7 @@ describe("a host of processes in the cloud's file", () => {
         assert.ok(begun <= 1, `it has begun ${begun} times`);
       },
     );
-    await fc.assert(property, { numRuns: 100 });
+    await assertAsyncLaw(property);
   });
 
   it("is not wanted any more where the cloud's file is gone", async () => {
