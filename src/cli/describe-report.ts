@@ -10,9 +10,15 @@ import type { StackState } from "../engine/backend/state.js";
 import { externalSpecOf, keyOf, type NodeKey } from "../graph/graph.js";
 import { type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { failureDomainOf, machineKey, type TargetMachine } from "../records/target.js";
-import { isOpen, cloudResources, type RecordedResource } from "../records/prior-state.js";
+import {
+  isOpen,
+  cloudResources,
+  type RecordedResource,
+  recordedSpec,
+} from "../records/prior-state.js";
 import { authorityExpiries, type CertificateExpiry } from "../source/certificate-report.js";
-import type { ObservedResource } from "../plan/observation.js";
+import { nodeFields } from "../drift/node-fields.js";
+import { asNodesTell, type ObservedResource, type ObservedResources } from "../plan/observation.js";
 import { leavingText } from "../plan/decisions/verdicts.js";
 import { whyFailed } from "../provider/failure.js";
 import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
@@ -155,6 +161,7 @@ function unrecordedOf({ unrecorded }: Observation, planned: ReadonlySet<NodeKey>
 
 class Reporter {
   private readonly recorded: readonly RecordedResource[];
+  private readonly observed: ObservedResources | undefined;
   private readonly secretFields: readonly string[];
 
   constructor(
@@ -164,6 +171,7 @@ class Reporter {
     private readonly provider: InfrastructureProvider | undefined,
   ) {
     this.recorded = cloudResources(state);
+    this.observed = observation && asNodesTell(observation);
     const told = [state.transaction?.target, state.revision?.target];
     this.secretFields = told.flatMap((target) => target?.secretFields ?? []);
   }
@@ -251,9 +259,13 @@ class Reporter {
         reason: this.interruption(key) ?? "is not made yet",
       };
     }
-    const observed = this.observation?.observedResources.get(key);
+    const observed = this.observed?.get(key);
     const phase = phaseOf(observed);
     const drift = driftedFields(record, observed);
+    const onNode =
+      phase === "ready" && !isOpen(this.state)
+        ? nodeFields(recordedSpec(record), this.observation?.nodes?.get(key))
+        : [];
     const address = addressOf(record, observed);
     const times = this.state.times?.get(record.urn);
     const { readySinceMs, node, failure } = nodeOf(observed);
@@ -267,10 +279,10 @@ class Reporter {
       readySinceMs,
       node,
       failure,
-      drift,
+      drift: [...drift, ...onNode],
       reason:
         this.interruption(key) ??
-        reasonOf(record, observed, { drift, isIgnored: this.ignored.has(key) }),
+        reasonOf(record, observed, { drift, onNode, isIgnored: this.ignored.has(key) }),
     });
   }
 
@@ -314,14 +326,19 @@ function addressOf(
 function reasonOf(
   record: RecordedResource,
   observed: ObservedResource | undefined,
-  about: { readonly drift: readonly DriftedField[]; readonly isIgnored: boolean },
+  about: {
+    readonly drift: readonly DriftedField[];
+    readonly onNode: readonly DriftedField[];
+    readonly isIgnored: boolean;
+  },
 ): string {
-  const { drift, isIgnored } = about;
+  const { drift, onNode, isIgnored } = about;
   const phase = phaseOf(observed);
   const next = (what: string) => (isIgnored ? "ignored by policy" : `capstan up ${what}`);
   if (phase === "gone") return `is gone from the cloud; ${next("makes another")}`;
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
+  if (onNode.length > 0) return `runs otherwise than its spec says: ${driftText(onNode)}`;
   if (phase === "failed")
     return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;
   if (phase === "deleting") return `is being deleted; ${next("replaces it")}`;

@@ -1,3 +1,5 @@
+import { NodeReports } from "../engine/run/node-reports.js";
+import { openWorkload } from "../kube/open-workload.js";
 import { type Desired, objectsOf, stackNameOf } from "../api/types.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { providerFor } from "../provider/for-cluster.js";
@@ -72,6 +74,7 @@ export async function surveyCluster(
     omitUndefined({
       desired,
       driftRules: rulesOfRequest(objects),
+      nodeReports: new NodeReports(openWorkload),
       positionOf: (object, path) => manifests.positionOf(object, path),
       provider,
       state,

@@ -1,3 +1,4 @@
+import { NodeReports } from "../engine/run/node-reports.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { noteCluster } from "../engine/sweep/cluster-registry.js";
 import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
@@ -75,6 +76,7 @@ export function buildController(settings: ControllerSettings, watched: Watched):
     },
     providers,
     openWorkload,
+    nodeReports: new NodeReports(openWorkload),
     random: Math.random,
     withStack: (stack, work) =>
       withLockedStack(

@@ -1,3 +1,4 @@
+import { asNodesTell } from "../plan/observation.js";
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -116,6 +117,7 @@ export class ClusterReconcile {
         },
         newClusterUid: () => this.options.newClusterUid(),
         newDigestKey: () => this.options.newDigestKey(),
+        nodeReports: this.options.nodeReports,
         ownerMark: () => this.options.ownerMark,
         owner: source.owner,
         by,
@@ -213,8 +215,9 @@ export class ClusterReconcile {
           this.noteFailures(event, applied, last.state);
           if (event.kind !== "resource") offer();
         },
-        onObservation: (now, observation) => {
-          last = { state: now, observation };
+        onObservation: (now, shown) => {
+          // Who is in the middle of something asks no Nodes: they are as they were.
+          last = { state: now, observation: omitUndefined({ ...shown, nodes: observation.nodes }) };
           offer();
         },
       });
@@ -247,7 +250,10 @@ export class ClusterReconcile {
     const { cluster, engine, provider, intent, signal } = this.request;
     const state = await engine.readState(plan.stack);
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
-    const observation = await observe(provider, callContext(clock, signal), scope, state);
+    const context = callContext(clock, signal);
+    const shown = await observe(provider, context, scope, state);
+    const looked = { provider, records: state, context };
+    const observation = await this.options.nodeReports.over(shown, looked);
     if (result.kind === "done") {
       if (this.failedAttempt === undefined) cluster.succeeded();
       // What comes behind an adoption or an import, a further stage, or drift beyond this transaction's budget: the next look tells.
@@ -339,7 +345,7 @@ export class ClusterReconcile {
 
   private view(
     state: StackState,
-    { observedResources }: Observation,
+    observation: Observation,
     about: Pick<ClusterView, "isSettled"> &
       Partial<Pick<ClusterView, "phase" | "message" | "terminalError">> & {
         readonly planned?: Plan;
@@ -357,7 +363,7 @@ export class ClusterReconcile {
     const isRecorded = state.transaction?.number === planned?.transaction.number;
     return omitUndefined({
       records: state,
-      observedResources,
+      observedResources: asNodesTell(observation),
       isSettled,
       nowMs: clock.now(),
       phase:

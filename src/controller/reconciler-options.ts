@@ -1,3 +1,4 @@
+import type { NodeReports } from "../engine/run/node-reports.js";
 import type { Engine, StackEngine } from "../engine/pulumi/engine.js";
 import type { OpenWorkload } from "../engine/run/workload-cluster.js";
 import type { ClusterSource } from "../source/cluster-source.js";
@@ -30,6 +31,8 @@ export interface ReconcilerOptions {
   readonly withStack: <T>(stack: string, work: (engine: WorkEngine) => Promise<T>) => Promise<T>;
   /** How to ask a cluster's own API server. */
   readonly openWorkload: OpenWorkload;
+  /** What Nodes say, of all clusters. */
+  readonly nodeReports: NodeReports;
   /** Notes a cluster UID before the first call to its cloud. */
   readonly noteCluster: (plan: Plan, provider: InfrastructureProvider) => void;
   newClusterUid(): string;

@@ -20,9 +20,16 @@ import type { Observation, ObservedResource } from "../plan/observation.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
 import { isLost, lossOf } from "../provider/failure.js";
-import type { Failure, InfrastructureProvider, Observed, Verdict } from "../provider/port.js";
+import type {
+  Failure,
+  InfrastructureProvider,
+  NodeReport,
+  Observed,
+  Verdict,
+} from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
+import { nodeFields } from "./node-fields.js";
 
 /** How a resource is not what is recorded. */
 export type DriftClass = DriftItem["class"];
@@ -72,6 +79,8 @@ export type DriftItem = Subject &
         readonly fields: readonly DriftedField[];
         /** What it takes to get back, as the provider judges; never "same". */
         readonly back: Verdict;
+        /** The host is as it shall be, and what runs on it is not, by its Node's word. */
+        readonly onNode?: true;
       }
     /** It carries our marks and is in no record. */
     | {
@@ -143,6 +152,7 @@ export function classifyDrift(
             itemOf(resource, sight.observedResources.get(resource.key), {
               subject: subjectOf(resource),
               wanted: wantedOf(resource),
+              node: isOpen(state) ? undefined : sight.nodes?.get(resource.key),
               provider,
             }),
           ),
@@ -234,6 +244,8 @@ function itemOf(
   about: {
     readonly subject: Subject;
     readonly wanted: JsonObject;
+    /** What its Node says of itself; undefined: nobody knows. */
+    readonly node: NodeReport | undefined;
     readonly provider: VerdictGiver;
   },
 ): DriftItem[] {
@@ -254,11 +266,22 @@ function itemOf(
     observed.spec,
     about.wanted,
   );
-  if (back.kind === "same") return [];
+  if (back.kind === "same") {
+    const fields = observed.phase === "ready" ? nodeFields(about.wanted, about.node) : [];
+    return fields.length === 0
+      ? []
+      : [{ ...subject, class: "changed", fields, back: onNode(fields), onNode: true }];
+  }
   // A record that was read again before anything was corrected shows the drift itself.
   const wanted = { ...record, outputs: { ...record.outputs, spec: asked } };
   const fields = drifted.length > 0 ? drifted : driftedFields(wanted, observed);
   return [{ ...subject, class: "changed", fields, back }];
+}
+
+/** Another host, which gets the same, may do the same again: whoever replaced it by itself might replace it for ever. */
+function onNode(fields: readonly DriftedField[]): Verdict {
+  const reason = "its host was told what to run, and its Node runs otherwise";
+  return { kind: "unsupported", paths: fields.map(({ path }) => path), reason };
 }
 
 /**

@@ -172,14 +172,14 @@ function decide(
 }
 
 function decideChanged(
-  { machine, back }: Extract<DriftItem, { class: "changed" }>,
+  { machine, back, onNode }: Extract<DriftItem, { class: "changed" }>,
   policy: "correct" | "replace",
   updatePolicyOf: ReturnType<typeof policiesOf>,
 ): DriftDecision {
   const updatePolicy: UpdatePolicy =
     machine === undefined ? "preferInPlace" : updatePolicyOf(machine);
   const verdict = applyPolicy(updatePolicy, back);
-  if (machine !== undefined && policy === "replace") {
+  if (onNode !== true && machine !== undefined && policy === "replace") {
     if (updatePolicy !== "inPlaceOnly") return { kind: "replace" };
     const reason =
       "update policy inPlaceOnly rules a new host out, which drift policy replace asks for";

@@ -22,7 +22,7 @@ export function machineStatusOf(
 ): MachineStatus {
   const { seen, phase, failure } = machine;
   const address = seen?.status["address"];
-  const { osImage: _image, uid, conditions: _told, ...versions } = seen?.node ?? {};
+  const { kubelet, controlPlane, containerRuntime, uid, name, addresses } = seen?.node ?? {};
   const target = view.planned ?? view.records.transaction?.target;
   const operation = lastOperationOf(live, machine, view);
   return omitUndefined({
@@ -30,11 +30,15 @@ export function machineStatusOf(
     nodeRef:
       seen?.node === undefined
         ? undefined
-        : omitUndefined({ apiVersion: "v1", kind: "Node", name: seen.who.name, uid }),
-    versions: "kubelet" in versions ? versions : undefined,
+        : omitUndefined({ apiVersion: "v1", kind: "Node", name: name ?? seen.who.name, uid }),
+    versions:
+      kubelet === undefined
+        ? undefined
+        : omitUndefined({ kubelet, controlPlane, containerRuntime }),
     ...errorOf(failure),
     failureDomain: target && failureDomainOf(machine.machine, target, provider),
-    addresses: typeof address === "string" ? [{ type: "InternalIP", address }] : undefined,
+    addresses:
+      addresses ?? (typeof address === "string" ? [{ type: "InternalIP", address }] : undefined),
     conditions: [
       ...nodeConditionsOf(live, machine, view),
       ...deletionConditionsOf(live, machine, view),

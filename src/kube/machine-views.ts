@@ -6,6 +6,7 @@ import { knownMachines, cloudResources, type RecordedResource } from "../records
 import { sameTemplate } from "../sets/template.js";
 import { desiredIn, machineKey, type Target, type TargetMachine } from "../records/target.js";
 import type { Observed } from "../provider/port.js";
+import { readyConditionOf } from "../workload/node-readiness.js";
 import type { DeletionStage } from "../workload/drain/deletion-stage.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 
@@ -86,7 +87,7 @@ function machineView(
   const shown = isServing(host && observedResources?.get(host.key)) ? host : (serving ?? host);
   const observed = shown === undefined ? undefined : observedResources?.get(shown.key);
   const seen = observed === "gone" ? undefined : observed;
-  const isReady = isWanted && isServing(observed);
+  const isReady = isWanted && isServing(observed) && !isNodeUnready(seen);
   return omitUndefined({
     machine,
     isWanted,
@@ -95,6 +96,11 @@ function machineView(
     hostId: shown?.id,
     seen,
   });
+}
+
+/** Where its Node says so itself; one that nobody has asked is no news. */
+function isNodeUnready(seen: Observed | undefined): boolean {
+  return (readyConditionOf(seen?.node)?.status ?? "True") !== "True";
 }
 
 function isServing(observed: Observed | "gone" | undefined): boolean {

@@ -20,17 +20,20 @@ import {
   tokenNamespace,
 } from "../bootstrap/tokens/bootstrap-token.js";
 import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/workload-cluster.js";
-import type { Identity } from "../provider/port.js";
+import type { Identity, NodeReport } from "../provider/port.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import type { DrainLook } from "../workload/drain/eviction-round.js";
+import { nodeReportOf } from "../workload/node-report.js";
 import { removeEtcdMember } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
 import { drainRound, uncordonOurs } from "./node-drain.js";
 import { attachedVolumes } from "./node-volumes.js";
-import { mayPass, saidBy, statusOf, within } from "./requests.js";
+import { mayPass, saidBy, statusOf, until, within } from "./requests.js";
 
 /** How long the certificate is good that these calls are made with. */
 const accessTtlMs = 60 * 60_000;
+/** Whoever only looks does not wait for a cluster that cannot be reached. */
+const nodesWithinMs = 5_000;
 /** What kubeadm shows to hosts that join. */
 const clusterInfo = { name: "cluster-info", namespace: "kube-public" };
 /** Tokens are random: one id that is taken is a rare chance, several in a row are not. */
@@ -85,10 +88,15 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
-  joined(hosts: readonly NodeHost[]): Promise<readonly NodeHost[]> {
+  nodes(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>> {
     return this.call("look for its Nodes", async (api) => {
-      const { items } = await api.listNode({}, within());
-      return hosts.filter((host) => nodeAmong(items, host) !== undefined);
+      const { items } = await api.listNode({}, until(AbortSignal.timeout(nodesWithinMs)));
+      return new Map(
+        hosts.flatMap((host) => {
+          const node = nodeAmong(items, host);
+          return node === undefined ? [] : [[host.name, nodeReportOf(node)] as const];
+        }),
+      );
     });
   }
 

@@ -1,4 +1,4 @@
-import type { CloudIdentity, Found, Observed } from "../provider/port.js";
+import type { CloudIdentity, Found, NodeReport, Observed } from "../provider/port.js";
 import type { NodeKey } from "../graph/graph.js";
 import { sameJson, type JsonObject } from "../api/json.js";
 
@@ -35,6 +35,20 @@ export interface Observation {
   readonly cloud?: CloudIdentity;
   /** What is not ours and used; absent: nobody has looked. */
   readonly externals?: ExternalSights;
+  /** What Nodes say of themselves, by their hosts; absent: nobody has asked them, or their cluster does not answer. */
+  readonly nodes?: ReadonlyMap<NodeKey, NodeReport>;
+}
+
+/** Hosts as their Nodes tell, where these were asked; what they do not tell as their provider does. Pure. */
+export function asNodesTell({ observedResources, nodes }: Observation): ObservedResources {
+  if (nodes === undefined || nodes.size === 0) return observedResources;
+  return new Map(
+    [...observedResources].map(([key, observed]): [NodeKey, ObservedResource] => {
+      const told = nodes.get(key);
+      if (told === undefined || observed === "gone") return [key, observed];
+      return [key, { ...observed, node: { ...observed.node, ...told } }];
+    }),
+  );
 }
 
 /** Whether it is not known to be gone or on its way out. Pure. */

@@ -82,7 +82,7 @@ export interface Found extends Omit<Observed, "who"> {
   readonly who?: Identity;
 }
 
-/** What a node says about itself. It may lag behind what its host was asked for, so it is never compared. */
+/** What a node says about itself. What a provider tells of it may lag behind what its host was asked for, so that is never compared. */
 export interface NodeReport {
   /** Semantic version without "v", as in versions.kubelet. */
   readonly kubelet: string;
@@ -91,14 +91,24 @@ export interface NodeReport {
   readonly containerRuntime?: { readonly name: string; readonly version: string };
   /** The operating system as it calls itself. */
   readonly osImage?: string;
-  /** Of the Node object, where the provider knows it. */
+  /** Of the Node object, where somebody knows it. */
   readonly uid?: string;
+  /** Of the Node object; absent: it is called as its host is. */
+  readonly name?: string;
+  /** Of the Node object, where somebody reads them. */
+  readonly addresses?: readonly NodeAddress[];
   /** Conditions of the Node object, where the provider reads them. They must not move by themselves. */
   readonly conditions?: readonly ReportedCondition[];
 }
 
+export interface NodeAddress {
+  /** "InternalIP", "Hostname" or another one of Kubernetes. */
+  readonly type: string;
+  readonly address: string;
+}
+
 /** A condition as a Node has it, without its heartbeat, which changes all the time. */
-interface ReportedCondition {
+export interface ReportedCondition {
   readonly type: string;
   readonly status: "True" | "False" | "Unknown";
   /** RFC 3339. */

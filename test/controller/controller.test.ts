@@ -1,3 +1,4 @@
+import { NodeReports } from "../../src/engine/run/node-reports.js";
 import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { CapstanError } from "../../src/api/error.js";
@@ -111,6 +112,7 @@ describe("Controller", () => {
       },
       noteCluster: () => {},
       openWorkload: () => Promise.reject(new Error("no cluster is asked")),
+      nodeReports: new NodeReports(() => Promise.reject(new Error("no cluster is asked"))),
       newClusterUid: () => "uid",
       newDigestKey: () => "key",
       ownerMark: undefined,

@@ -1,3 +1,4 @@
+import { NodeReports } from "../../src/engine/run/node-reports.js";
 import { setImmediate as turn } from "node:timers/promises";
 import type { ClusterState } from "../../src/controller/cluster-state.js";
 import type { WorkOutcome } from "../../src/controller/queue.js";
@@ -156,7 +157,8 @@ export class FakeController {
         return work(workEngine);
       },
       noteCluster: () => {},
-      openWorkload: world.cloud.hosts.openWorkload(() => world.cloud.alive()),
+      openWorkload: world.openWorkload,
+      nodeReports: new NodeReports(world.openWorkload),
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
       newDigestKey: () => "key",
       ownerMark: undefined,

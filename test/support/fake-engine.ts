@@ -1,3 +1,5 @@
+import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
+import { NodeReports } from "../../src/engine/run/node-reports.js";
 import type { KeyStage } from "../../src/api/key-stage.js";
 import { planRotation, rotationOf } from "../../src/engine/operations/rotate-keys.js";
 import assert from "node:assert/strict";
@@ -402,6 +404,11 @@ export class FakeEngine {
     return outcome === "killed" ? { kind: "killed" } : outcome;
   }
 
+  /** How to ask the cluster's own API server. */
+  get openWorkload(): OpenWorkload {
+    return this.cloud.hosts.openWorkload(() => this.cloud.alive());
+  }
+
   private settleLastCalls(
     process: CommandProcess,
     { engine, provider }: CommandTools,
@@ -420,6 +427,7 @@ export class FakeEngine {
     const { plan, driftFilter } = await survey(
       omitUndefined({
         driftRules: this.setup.driftRules?.(desired) ?? rulesOfRequest([]),
+        nodeReports: new NodeReports(this.openWorkload),
         desired,
         provider,
         state,
@@ -450,7 +458,7 @@ export class FakeEngine {
       ...request,
       clock: process.clock(this.clock),
       onFailure: "rollBack",
-      openWorkload: this.cloud.hosts.openWorkload(() => this.cloud.alive()),
+      openWorkload: this.openWorkload,
       keys: { areGiven: false, make: async () => fakeKeys((this.keysMade += 1)) },
       stop: process.stop.signal,
       report: (event: RunEvent) => {

@@ -6,7 +6,13 @@ import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
 import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
-import type { Observed, SecretStore, UserData, UserDataTerms } from "../../src/provider/port.js";
+import type {
+  NodeReport,
+  Observed,
+  SecretStore,
+  UserData,
+  UserDataTerms,
+} from "../../src/provider/port.js";
 import type { MachineDrainRule } from "../../src/workload/drain/drain-rule.js";
 import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
 import type { LawWatch } from "./law-watch.js";
@@ -60,6 +66,8 @@ export class FakeHosts {
   volumesOf: (host: string) => readonly string[] = () => [];
   /** Whether a host that runs has become a node, by its name. */
   hasJoined: (host: string) => boolean = () => true;
+  /** What a host's Node says of itself, by its name. */
+  nodeSays: (host: string) => NodeReport | undefined = () => undefined;
   /** Whether a host's Node is not deleted when it is asked for, by its name. */
   keepsNode: (host: string) => boolean = () => false;
   /** Whether etcd takes nobody out. */
@@ -109,7 +117,11 @@ export class FakeHosts {
           this.tokens.set(token, "abcdef.0123456789abcdef");
           return "abcdef.0123456789abcdef";
         }),
-      joined: (hosts) => answering(() => hosts.filter(({ name }) => this.hasJoined(name))),
+      nodes: (hosts) =>
+        answering(() => {
+          const joined = hosts.filter(({ name }) => this.hasJoined(name));
+          return new Map(joined.map(({ name }) => [name, this.nodeSays(name)]));
+        }),
       extend: ({ token }) =>
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
-import { cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
+import { byPolicy } from "../drift/drifting.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import type { CommandFault } from "../support/faults.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
@@ -363,6 +364,33 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual(hosts(engine), ["cp-0.1", "cp-1.1"]);
     assert.equal((await engine.destroy()).kind, "done");
     assert.deepEqual(hosts(engine), []);
+  });
+
+  it("tells of a Node that runs otherwise than its host was told, and replaces nothing", async () => {
+    const wanted = desiredOf([
+      annotated({ "capstan.dev/drift-policy": "replace" }, cluster()),
+      member("cp-0"),
+      machine("web"),
+    ]);
+    const engine = await FakeEngine.running(wanted, { ...joins, ...byPolicy });
+    assert.equal((await engine.plan(wanted)).ignoredDrift, undefined);
+    engine.cloud.hosts.nodeSays = (host) => ({
+      kubelet: host.startsWith("web") ? "1.33.9" : "1.34.2",
+    });
+    const plan = await engine.plan(wanted);
+    assert.deepEqual(plan.steps, []);
+    assert.deepEqual(
+      plan.ignoredDrift?.map(({ key, because }) => [short([key]), because]),
+      [[["LocalHost/web"], "report"]],
+    );
+    // A cluster that does not answer says nothing of its Nodes.
+    const [first] = engine.hosts();
+    engine.cloud.kill(first?.id ?? "");
+    const { ignoredDrift = [] } = await engine.plan(wanted);
+    assert.deepEqual(
+      ignoredDrift.filter(({ key }) => key.includes("web")),
+      [],
+    );
   });
 
   it("tells what hosts that fail have printed last, without secrets", async () => {

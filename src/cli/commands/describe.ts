@@ -1,3 +1,5 @@
+import { NodeReports } from "../../engine/run/node-reports.js";
+import { openWorkload } from "../../kube/open-workload.js";
 import { stackNamed } from "../../api/types.js";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { nearest } from "../../api/validate.js";
@@ -57,11 +59,10 @@ async function reportOf(
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
   try {
-    return describeCluster(stack, state, {
-      nowMs,
-      provider,
-      observation: await observe(provider, call, scope, state),
-    });
+    const shown = await observe(provider, call, scope, state);
+    const looked = { provider, records: state, context: call };
+    const observation = await new NodeReports(openWorkload).over(shown, looked);
+    return describeCluster(stack, state, { nowMs, provider, observation });
   } catch (error) {
     // On-call needs what is recorded most when the cloud is silent.
     if (!isCapstanError(error) || error.source !== "cloud") throw error;

@@ -1,3 +1,5 @@
+import { NodeReports } from "../../engine/run/node-reports.js";
+import { openWorkload } from "../../kube/open-workload.js";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
@@ -138,7 +140,9 @@ async function sightOf(
 ): Promise<ObservationResult> {
   const call = callContext(context.clock, context.interruption.stop);
   try {
-    const seen = await observe(provider, call, { cluster: target.cluster, clusterUid }, state);
+    const shown = await observe(provider, call, { cluster: target.cluster, clusterUid }, state);
+    const looked = { provider, records: state, context: call };
+    const seen = await new NodeReports(openWorkload).over(shown, looked);
     const { externals = [] } = target;
     if (externals.length === 0) return seen;
     const { sights, unknown } = await readExternals(externals, provider, call);

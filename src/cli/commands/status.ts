@@ -1,3 +1,6 @@
+import { asNodesTell } from "../../plan/observation.js";
+import { NodeReports } from "../../engine/run/node-reports.js";
+import { openWorkload } from "../../kube/open-workload.js";
 import { recordedKeys } from "../../records/recorded-keys.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { domainOffer, domainOfHost } from "../../api/failure-domains.js";
@@ -86,7 +89,9 @@ async function seenOf(
   if (provider === undefined || transaction === undefined) return undefined;
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
-  return observe(provider, call, scope, state);
+  const shown = await observe(provider, call, scope, state);
+  const looked = { provider, records: state, context: call };
+  return new NodeReports(openWorkload).over(shown, looked);
 }
 
 /** What is to be done about an open transaction; empty without one. */
@@ -99,9 +104,10 @@ function openText(stack: string, state: StackState, wayBack: WayBack): string {
 
 function machinesOf(
   state: StackState,
-  { observedResources }: Observation,
+  observation: Observation,
   provider: InfrastructureProvider | undefined,
 ): MachineStatus[] {
+  const observedResources = asNodesTell(observation);
   const { transaction } = state;
   if (transaction === undefined) return [];
   const { target } = transaction;
@@ -160,11 +166,14 @@ function hostStatus(
 
 function saidBy({
   osImage,
-  uid: _uid,
-  conditions: _conditions,
-  ...versions
+  kubelet,
+  controlPlane,
+  containerRuntime,
 }: NodeReport): Pick<MachineStatus, "versions" | "osImage"> {
-  return omitUndefined({ versions, osImage });
+  return omitUndefined({
+    versions: omitUndefined({ kubelet, controlPlane, containerRuntime }),
+    osImage,
+  });
 }
 
 function transactionOf({ transaction, revision, pending }: PriorState) {

@@ -1,3 +1,4 @@
+import type { NodeReports } from "../run/node-reports.js";
 import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
@@ -87,6 +88,7 @@ interface SurveyInput {
   readonly answers?: Lookups;
   /** What drift the plan leaves as it is. */
   readonly driftRules: PlanDriftRules;
+  readonly nodeReports: NodeReports;
 }
 
 /** A plan, the observation that it was made from, and the drift filter in between. */
@@ -114,7 +116,8 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
-  const observation = await observe(provider, context, scope, state);
+  const shown = await observe(provider, context, scope, state);
+  const observation = await input.nodeReports.over(shown, { provider, records: state, context });
   await refuseEarlierLife(observation, input);
   if (goesOnWithImport(input)) {
     const { clock, signal: stop } = context;

@@ -18,6 +18,7 @@ import type {
   CallContext,
   Identity,
   InfrastructureProvider,
+  NodeReport,
   Observed,
   SecretStore,
   UserData,
@@ -36,6 +37,7 @@ import {
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
+import { isHostKey } from "../../plan/decisions/hosts.js";
 import { presentAmong } from "../../plan/observation.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
@@ -312,15 +314,36 @@ export class RunBootstrap {
     if (first === undefined) return observation;
     try {
       const cluster = await this.workloadBeside(observation, first, records, ctx);
-      const nodes = new Set(
-        (await cluster.joined(waiting.map(nodeHostOf))).map(({ name }) => name),
-      );
+      const nodes = await cluster.nodes(waiting.map(nodeHostOf));
       for (const { who } of waiting) if (nodes.has(who.name)) this.joined.add(who.token);
     } catch (error) {
       if (!isCapstanError(error)) throw error;
     }
     const pending = waiting.filter(({ who }) => !this.joined.has(who.token));
     return withPending(observation, new Set(pending.map(({ who }) => keyOf(who))));
+  }
+
+  /** What the Nodes of hosts that are there say of themselves; nothing where there is no host. Throws what keeps them from being read. */
+  async nodesAmong(
+    ctx: CallContext,
+    observation: Observation,
+    records: PriorState,
+  ): Promise<ReadonlyMap<NodeKey, NodeReport>> {
+    const { hostKind } = this.request.provider;
+    const keys = [...observation.observedResources.keys()].filter((key) =>
+      isHostKey(key, hostKind),
+    );
+    const hosts = [...presentAmong(keys, observation)];
+    const [first] = hosts;
+    if (first === undefined) return new Map();
+    const cluster = await this.workloadBeside(observation, first[1], records, ctx);
+    const nodes = await cluster.nodes(hosts.map(([, host]) => nodeHostOf(host)));
+    return new Map(
+      hosts.flatMap(([key, { who }]) => {
+        const report = nodes.get(who.name);
+        return report === undefined ? [] : [[key, report] as const];
+      }),
+    );
   }
 
   /** For all hosts that the last revision does not have. */
@@ -410,7 +433,7 @@ export class RunBootstrap {
         const cluster = await this.workloadAmong(observed, who, records, ctx);
         const member = nodeHostOf(host);
         // Nobody is marked whose cluster does not answer.
-        await cluster.joined([member]);
+        await cluster.nodes([member]);
         ctx.assertEngineAlive();
         await this.request.terms.markLeft?.(ctx, host);
         ctx.assertEngineAlive();

@@ -1,5 +1,5 @@
 import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
-import type { Clock, Identity } from "../../provider/port.js";
+import type { Clock, Identity, NodeReport } from "../../provider/port.js";
 import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
 import type { DrainLook } from "../../workload/drain/eviction-round.js";
 
@@ -24,8 +24,8 @@ export interface WorkloadCluster {
   issue(host: Identity, expiresAtMs: number): Promise<string>;
   /** Tokens of the host that are there are good for longer. */
   extend(host: Identity, expiresAtMs: number): Promise<void>;
-  /** Those of the hosts that have joined: their Nodes are there. */
-  joined(hosts: readonly NodeHost[]): Promise<readonly NodeHost[]>;
+  /** The Nodes of hosts that have joined, by the hosts' names: what each says of itself, undefined of one that has said nothing yet. */
+  nodes(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>>;
   /** No token of the host is good any more. Success also when there is none. */
   revoke(host: Identity): Promise<void>;
   /**

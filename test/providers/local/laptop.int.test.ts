@@ -13,6 +13,7 @@ import { HttpsClient } from "../../../providers/local/nodes/https-client.js";
 import { etcdCredentialsIn } from "../../../providers/local/nodes/member-keys.js";
 import { memberPrograms } from "../../../providers/local/nodes/member-programs.js";
 import { processesNaming } from "../../../providers/local/nodes/processes-naming.js";
+import type { NodeReport } from "../../../src/provider/port.js";
 import { systemClock } from "../../../src/provider/clock.js";
 import { repository, Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
@@ -25,6 +26,17 @@ interface WrittenMachine {
 
 interface EtcdMembers {
   readonly members: readonly { readonly name?: string; readonly isLearner?: boolean }[];
+}
+
+/** What `describe --json` says of hosts. */
+interface ToldCluster {
+  readonly machines: readonly {
+    readonly hosts: readonly {
+      readonly name: string;
+      readonly node: NodeReport;
+      readonly drift: readonly object[];
+    }[];
+  }[];
 }
 
 const stack = "default/laptop";
@@ -250,6 +262,46 @@ describe("a cluster of processes of this machine", function () {
       [],
     );
     await sandbox.plan(0);
+  });
+
+  it("tells of Machines what their Nodes say, also where these run otherwise than they shall", async () => {
+    const api = await core();
+    const { items } = await api.listNode();
+    const node = items.find(({ metadata }) => metadata?.name?.startsWith("workers"))!;
+    const name = node.metadata?.name ?? "";
+    const told = async () => {
+      const { stdout } = await sandbox.capstan(0, "--json", "describe", stack);
+      const { machines } = JSON.parse(stdout) as ToldCluster;
+      return machines.flatMap(({ hosts }) => hosts).find((host) => host.name === name)!;
+    };
+    const { node: said, drift } = await told();
+    assert.deepEqual(
+      [said.kubelet, said.name, said.uid, said.addresses, drift],
+      [version, name, node.metadata?.uid, node.status?.addresses?.map((one) => ({ ...one })), []],
+    );
+    // A host that says nothing more leaves its Node as somebody else has it.
+    const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
+    const { id } = (await cloud.everything()).find(
+      ({ who, state }) => who.name === name && state === "running",
+    )!;
+    cloud.close();
+    const [pid = 0] = processesNaming(join(folders, id), programs);
+    process.kill(pid, "SIGSTOP");
+    try {
+      const body = [{ op: "replace", path: "/status/nodeInfo/kubeletVersion", value: "v1.33.9" }];
+      await api.patchNodeStatus({ name, body });
+      const { stdout } = await sandbox.capstan(2, "drift", stack);
+      assert.match(stdout, /node\.kubelet \S+ -> 1\.33\.9/);
+      const [field] = (await told()).drift;
+      assert.deepEqual(field, { path: "node.kubelet", recorded: version, seen: "1.33.9" });
+      // Told, and never acted upon.
+      await sandbox.plan(0);
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    const isBack = async () => (await told()).drift.length === 0;
+    await until("its host says again what it runs", isBack, 30_000, 500);
+    await sandbox.capstan(0, "drift", stack);
   });
 
   it("is as it was when a change fails", async () => {
