@@ -25,6 +25,7 @@ import { type FailurePlaces, objectFailuresOf, transientFailureOf } from "./obje
 import { progressAfter, firstProgress, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
 import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
+import { nodesDigestOf } from "./poll-nodes.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
 
@@ -154,6 +155,7 @@ export class ClusterReconcile {
       omitUndefined({
         digest: intent.digest,
         observedDigest: observedDigestOf(everything(observation), this.request.provider),
+        nodesDigest: observation.nodes && nodesDigestOf(observation.nodes),
         untilMs,
       }),
     );

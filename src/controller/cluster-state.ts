@@ -28,6 +28,8 @@ export interface FailedAttempt {
 export interface DriftBaseline {
   readonly digest: string;
   readonly observedDigest: string;
+  /** Of what its Nodes said; absent where they said nothing. */
+  readonly nodesDigest?: string;
   /** Then something is due, although everything looks the same. */
   readonly untilMs?: number;
 }

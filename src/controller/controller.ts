@@ -1,6 +1,7 @@
 import type { CallContext, InfrastructureProvider } from "../provider/port.js";
 import { pollCertificates, tellCertificates } from "./poll-certificates.js";
 import { pollDrift } from "./poll-drift.js";
+import { pollNodes } from "./poll-nodes.js";
 import type { KeyedQueue, WorkOutcome } from "./queue.js";
 import { Reconciler, shownBy } from "./reconciler.js";
 import type { ReconcilerOptions } from "./reconciler-options.js";
@@ -58,6 +59,15 @@ export class Controller {
         },
         signal,
       ),
+      pollNodes({
+        nodeReports: this.options.nodeReports,
+        providers: this.providers,
+        context: { clock, signal, assertEngineAlive: () => {} },
+        periodMs,
+        random,
+        remembered: () => this.reconciler.remembered(),
+        onChange: (key) => queue.add(key),
+      }),
       ...this.listings.map((listing) =>
         pollDrift(
           {

@@ -64,7 +64,7 @@ export function hasDrifted(observed: ObservedResource | undefined, recorded: Jso
 /** Those of the resources that the cloud shows, by key, in the order of the keys. Pure. */
 export function presentAmong(
   keys: readonly NodeKey[],
-  { observedResources }: Observation,
+  { observedResources }: Pick<Observation, "observedResources">,
 ): ReadonlyMap<NodeKey, Observed> {
   return new Map(
     keys.flatMap((key) => {

@@ -1,12 +1,14 @@
 import { isCapstanError } from "../../api/error.js";
-import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
+import type { NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
+import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import type { CallContext, InfrastructureProvider, NodeReport } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 
-/** How long a cluster that did not answer is not asked again. */
-const silenceMs = 60_000;
+/** A cluster that cannot be reached from here is asked less and less. */
+const silenceBackoff: Backoff = { firstMs: 60_000, factor: 2, maxMs: 30 * 60_000 };
 
 interface Looked {
   readonly provider: InfrastructureProvider;
@@ -14,34 +16,52 @@ interface Looked {
   readonly context: CallContext;
 }
 
+interface Silence {
+  readonly failures: number;
+  /** Milliseconds since the epoch. */
+  readonly untilMs: number;
+}
+
 /**
  * What the Nodes of clusters say of themselves, read from their own API servers. A cluster that does not answer is no news: its
  * hosts are then as their provider tells.
  */
 export class NodeReports {
-  /** Until when each cluster that did not answer is left alone, by its UID, milliseconds since the epoch. */
-  private readonly silentUntilMs = new Map<string, number>();
+  /** Clusters that did not answer when they were last asked, by UID. */
+  private readonly silent = new Map<string, Silence>();
 
   constructor(private readonly openWorkload: OpenWorkload) {}
 
   /** The observation with what Nodes say; as it is where nobody says anything. Throws nothing but an interruption. */
   async over(observation: Observation, looked: Looked): Promise<Observation> {
-    const { provider, records, context } = looked;
+    const nodes = await this.of(observation, looked);
+    return nodes === undefined ? observation : { ...observation, nodes };
+  }
+
+  /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
+  async of(
+    { observedResources }: Pick<Observation, "observedResources">,
+    { provider, records, context }: Looked,
+  ): Promise<ReadonlyMap<NodeKey, NodeReport> | undefined> {
     const { transaction } = records;
-    if (transaction?.keys === undefined) return observation;
+    if (transaction?.keys === undefined) return undefined;
     const { clusterUid, target } = transaction;
-    if (context.clock.now() < (this.silentUntilMs.get(clusterUid) ?? 0)) return observation;
-    const { openWorkload } = this;
-    const bootstrap = RunBootstrap.of(target, { provider, openWorkload });
-    if (bootstrap === undefined) return observation;
+    const { clock, signal } = context;
+    const silence = this.silent.get(clusterUid);
+    if (silence !== undefined && clock.now() < silence.untilMs) return undefined;
+    const bootstrap = RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
+    if (bootstrap === undefined) return undefined;
     try {
-      const nodes = await bootstrap.nodesAmong(context, observation, records);
-      return { ...observation, nodes };
+      const nodes = await bootstrap.nodesAmong(context, observedResources, records);
+      this.silent.delete(clusterUid);
+      return nodes;
     } catch (error) {
-      context.signal.throwIfAborted();
+      signal.throwIfAborted();
       if (!isCapstanError(error)) throw error;
-      this.silentUntilMs.set(clusterUid, context.clock.now() + silenceMs);
-      return observation;
+      const failures = (silence?.failures ?? 0) + 1;
+      const untilMs = clock.now() + backoffMs(silenceBackoff, failures);
+      this.silent.set(clusterUid, { failures, untilMs });
+      return undefined;
     }
   }
 }

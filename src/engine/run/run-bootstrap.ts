@@ -38,7 +38,7 @@ import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
 import { isHostKey } from "../../plan/decisions/hosts.js";
-import { presentAmong } from "../../plan/observation.js";
+import { type ObservedResources, presentAmong } from "../../plan/observation.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
@@ -326,17 +326,15 @@ export class RunBootstrap {
   /** What the Nodes of hosts that are there say of themselves; nothing where there is no host. Throws what keeps them from being read. */
   async nodesAmong(
     ctx: CallContext,
-    observation: Observation,
+    observedResources: ObservedResources,
     records: PriorState,
   ): Promise<ReadonlyMap<NodeKey, NodeReport>> {
     const { hostKind } = this.request.provider;
-    const keys = [...observation.observedResources.keys()].filter((key) =>
-      isHostKey(key, hostKind),
-    );
-    const hosts = [...presentAmong(keys, observation)];
+    const keys = [...observedResources.keys()].filter((key) => isHostKey(key, hostKind));
+    const hosts = [...presentAmong(keys, { observedResources })];
     const [first] = hosts;
     if (first === undefined) return new Map();
-    const cluster = await this.workloadBeside(observation, first[1], records, ctx);
+    const cluster = await this.workloadBeside({ observedResources }, first[1], records, ctx);
     const nodes = await cluster.nodes(hosts.map(([, host]) => nodeHostOf(host)));
     return new Map(
       hosts.flatMap(([key, { who }]) => {
@@ -447,7 +445,7 @@ export class RunBootstrap {
 
   /** Asks nothing yet. Throws UNKNOWN_PRESENCE while the cloud shows no endpoint, and NOT_FOUND where nobody knows the keys. */
   async workloadBeside(
-    { observedResources }: Observation,
+    { observedResources }: Pick<Observation, "observedResources">,
     { who }: Observed,
     records: PriorState,
     ctx: CallContext,

@@ -1,0 +1,131 @@
+import assert from "node:assert/strict";
+import { setImmediate as turn } from "node:timers/promises";
+import { CapstanError } from "../../src/api/error.js";
+import { ClusterState } from "../../src/controller/cluster-state.js";
+import { nodesDigestOf, pollNodes } from "../../src/controller/poll-nodes.js";
+import { callContext } from "../../src/engine/run/handler-session.js";
+import { NodeReports } from "../../src/engine/run/node-reports.js";
+import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
+import type { InfrastructureProvider, NodeReport } from "../../src/provider/port.js";
+import type { ClusterView } from "../../src/source/cluster-view.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeClock } from "../support/fake-clock.js";
+import { FakeEngine } from "../support/fake-engine.js";
+import { cluster, desiredOf, machine } from "../support/manifests.js";
+
+const periodMs = 30_000;
+
+function nodesOf(kubelet: string): Map<NodeKey, NodeReport> {
+  return new Map(["a", "b"].map((name) => [nodeKey("LocalHost", name), { kubelet, name }]));
+}
+
+/** A cluster that had nothing left to do when its Nodes said this. */
+function settled(nodes?: ReadonlyMap<NodeKey, NodeReport>): ClusterState {
+  const records = { transaction: { target: { provider: "cloud" } } };
+  const view = { records, observedResources: new Map() } as unknown as ClusterView;
+  const state = new ClusterState();
+  const baseline = { digest: "asked", observedDigest: "seen" };
+  state.settled(
+    view,
+    nodes === undefined ? baseline : { ...baseline, nodesDigest: nodesDigestOf(nodes) },
+  );
+  return state;
+}
+
+/** What a look says of one cluster, and how often its Nodes were asked. */
+async function look(state: ClusterState, said: ReadonlyMap<NodeKey, NodeReport> | undefined) {
+  const clock = new FakeClock(0, "manual");
+  const ended = new AbortController();
+  const told: string[] = [];
+  let asked = 0;
+  const walking = pollNodes({
+    nodeReports: {
+      of: () => {
+        asked += 1;
+        return Promise.resolve(said);
+      },
+    },
+    providers: [{ name: "cloud" } as InfrastructureProvider],
+    context: callContext(clock, ended.signal),
+    periodMs,
+    random: () => 0.5,
+    remembered: () => new Map([["default/one", state]]),
+    onChange: (key) => told.push(key),
+  });
+  clock.advance(periodMs);
+  for (let turns = 0; turns < 10; turns += 1) await turn();
+  ended.abort();
+  await walking;
+  return { told, asked };
+}
+
+describe("a look at the Nodes of settled clusters", () => {
+  it("leaves alone those that say the same, in whatever order", async () => {
+    const state = settled(nodesOf("1.34.2"));
+    const turned = new Map([...nodesOf("1.34.2")].toReversed());
+    assert.deepEqual(await look(state, turned), { told: [], asked: 1 });
+    assert.notEqual(state.baseline, undefined);
+  });
+
+  it("has a cluster looked at in full whose Nodes say something else, or something at last", async () => {
+    for (const before of [nodesOf("1.34.2"), undefined]) {
+      const state = settled(before);
+      assert.deepEqual(await look(state, nodesOf("1.33.9")), { told: ["default/one"], asked: 1 });
+      assert.equal(state.baseline, undefined);
+    }
+  });
+
+  it("takes no answer for no news, and asks nothing of a cluster that is worked on", async () => {
+    const state = settled(nodesOf("1.34.2"));
+    assert.deepEqual(await look(state, undefined), { told: [], asked: 1 });
+    state.unsettled();
+    assert.deepEqual(await look(state, nodesOf("1.33.9")), { told: [], asked: 0 });
+  });
+});
+
+describe("a cluster that is asked for its Nodes", () => {
+  const wanted = desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]);
+  const joins = { traits: { ...plainWorld, joins: true } };
+
+  it("is asked less and less while it does not answer, and as before once it does", async () => {
+    const engine = await FakeEngine.running(wanted, joins);
+    const { provider, prior: records } = engine;
+    const clock = new FakeClock(0, "manual");
+    const context = callContext(clock, new AbortController().signal);
+    const sight = await engine.sight();
+    assert.ok("observedResources" in sight);
+    let asked = 0;
+    let isSilent = true;
+    const nodeReports = new NodeReports((access) => {
+      asked += 1;
+      if (isSilent) return Promise.reject(refused);
+      return engine.openWorkload(access);
+    });
+    engine.cloud.hosts.nodeSays = () => ({ kubelet: "1.34.2" });
+    const askedAfter = async (minutes: number) => {
+      clock.advance(minutes * 60_000);
+      const before = asked;
+      const nodes = await nodeReports.of(sight, { provider, records, context });
+      return [asked - before, nodes?.size];
+    };
+    assert.deepEqual(await askedAfter(0), [1, undefined]);
+    assert.deepEqual(await askedAfter(0.9), [0, undefined]);
+    assert.deepEqual(await askedAfter(0.1), [1, undefined]);
+    assert.deepEqual(await askedAfter(1), [0, undefined]);
+    isSilent = false;
+    assert.deepEqual(await askedAfter(1), [1, 1]);
+    assert.deepEqual(await askedAfter(0), [1, 1]);
+  });
+
+  it("is asked for nothing where its hosts run nothing", async () => {
+    const engine = await FakeEngine.running(wanted);
+    const { provider, prior: records, clock } = engine;
+    const context = callContext(clock, new AbortController().signal);
+    const nodeReports = new NodeReports(() => assert.fail("it was asked"));
+    const sight = await engine.sight();
+    assert.ok("observedResources" in sight);
+    assert.deepEqual(await nodeReports.over(sight, { provider, records, context }), sight);
+  });
+});
+
+const refused = new CapstanError({ code: "API_SERVER", source: "cloud", message: "no answer" });
