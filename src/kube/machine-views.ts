@@ -3,10 +3,11 @@ import { type JsonObject, sameJson } from "../api/json.js";
 import type { MachinePhase } from "../api/status.js";
 import { keyOf, type NodeKey, refsIn } from "../graph/graph.js";
 import { knownMachines, cloudResources, type RecordedResource } from "../records/prior-state.js";
+import type { Readiness } from "../sets/status.js";
 import { sameTemplate } from "../sets/template.js";
 import { desiredIn, machineKey, type Target, type TargetMachine } from "../records/target.js";
 import type { Observed } from "../provider/port.js";
-import { readyConditionOf } from "../workload/node-readiness.js";
+import { nodeReadiness, readyConditionOf } from "../workload/node-readiness.js";
 import type { DeletionStage } from "../workload/drain/deletion-stage.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 
@@ -20,6 +21,8 @@ export interface MachineView {
   readonly seen?: Observed;
   /** It counts as ready: its host's node answers. */
   readonly isReady: boolean;
+  /** Since when, milliseconds since the epoch, where that is known. */
+  readonly readySinceMs?: number;
   /** What is done now concerns a host of it. */
   readonly isUnderWay: boolean;
   /** Its host has been given what its spec says. */
@@ -87,20 +90,28 @@ function machineView(
   const shown = isServing(host && observedResources?.get(host.key)) ? host : (serving ?? host);
   const observed = shown === undefined ? undefined : observedResources?.get(shown.key);
   const seen = observed === "gone" ? undefined : observed;
-  const isReady = isWanted && isServing(observed) && !isNodeUnready(seen);
+  const { ready, readySinceMs } = readinessOf(observed);
   return omitUndefined({
     machine,
     isWanted,
-    isReady,
+    isReady: isWanted && ready,
+    readySinceMs,
     phase: isWanted ? phaseOf(shown, observed) : "Terminating",
     hostId: shown?.id,
     seen,
   });
 }
 
-/** Where its Node says so itself; one that nobody has asked is no news. */
-function isNodeUnready(seen: Observed | undefined): boolean {
-  return (readyConditionOf(seen?.node)?.status ?? "True") !== "True";
+/** A host that serves, and its Node, where somebody has asked it. */
+function readinessOf(observed: Observed | "gone" | undefined): Readiness {
+  if (observed === undefined || observed === "gone" || !isServing(observed))
+    return { ready: false };
+  const { node, readySinceMs } = observed;
+  if (readyConditionOf(node) === undefined) {
+    return omitUndefined({ ready: true, readySinceMs });
+  }
+  const told = nodeReadiness({ status: node ?? null });
+  return omitUndefined({ ...told, readySinceMs: told.readySinceMs ?? readySinceMs });
 }
 
 function isServing(observed: Observed | "gone" | undefined): boolean {

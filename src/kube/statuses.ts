@@ -323,14 +323,11 @@ export function rolloutSetOf(
 }
 
 function isAvailable(
-  { isReady, seen }: MachineView,
+  { isReady, readySinceMs }: MachineView,
   minReadySeconds: number,
   nowMs: number,
 ): boolean {
-  const readiness: Readiness = omitUndefined({
-    ready: isReady,
-    readySinceMs: seen?.readySinceMs,
-  });
+  const readiness: Readiness = omitUndefined({ ready: isReady, readySinceMs });
   return availabilityOf(readiness, minReadySeconds, nowMs).kind === "available";
 }
 

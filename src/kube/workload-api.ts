@@ -23,6 +23,7 @@ import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/wo
 import type { Identity, NodeReport } from "../provider/port.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import type { DrainLook } from "../workload/drain/eviction-round.js";
+import { parseProviderId, type ProviderId, sameProviderId } from "../workload/provider-id.js";
 import { nodeReportOf } from "../workload/node-report.js";
 import { removeEtcdMember } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
@@ -210,10 +211,20 @@ async function nodeOf(host: NodeHost, api: CoreV1Api): Promise<V1Node | undefine
 
 /** By its provider id, which tells for certain; by its name where Nodes have none. */
 function nodeAmong(items: readonly V1Node[], { name, providerId }: NodeHost): V1Node | undefined {
+  const own = parsedId(providerId);
+  const isIt = (id: string | undefined) => {
+    const told = parsedId(id);
+    return own !== undefined && told !== undefined && sameProviderId(own, told);
+  };
   return (
-    items.find(({ spec }) => providerId !== undefined && spec?.providerID === providerId) ??
+    items.find(({ spec }) => isIt(spec?.providerID)) ??
     items.find(({ metadata, spec }) => metadata?.name === name && spec?.providerID === undefined)
   );
+}
+
+function parsedId(id: string | undefined): ProviderId | undefined {
+  const parsed = parseProviderId(id ?? "");
+  return parsed.kind === "valid" ? parsed.providerId : undefined;
 }
 
 async function deleted(name: string, api: CoreV1Api): Promise<void> {

@@ -1,5 +1,5 @@
 /** How a Node and its Machine know that they are the same host. */
-interface ProviderId {
+export interface ProviderId {
   /** What stands before the first colon, e.g. "aws". */
   readonly cloudProvider: string;
   /** The last segment, e.g. "i-0123". */

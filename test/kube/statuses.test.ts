@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import type { MachineStatus } from "../../src/api/status.js";
+import type { ObservedResource } from "../../src/plan/observation.js";
 import type { NodeKey } from "../../src/graph/graph.js";
 import { machinesOf, type MachineView } from "../../src/kube/machine-views.js";
 import {
@@ -199,12 +200,32 @@ describe("what is shown of a cluster", () => {
   it("counts no machine as available before minReadySeconds are over", async () => {
     const view = await viewOf(world);
     const [one] = machinesOf(view).filter(({ machine: { owner } }) => owner?.machineSet === "set");
-    assert.ok(one?.seen !== undefined);
-    const since = { ...one, seen: { ...one.seen, readySinceMs: 10_000 } };
+    assert.ok(one !== undefined);
+    const since = { ...one, readySinceMs: 10_000 };
     const counted = (nowMs: number) =>
       rolloutSetOf("set", [since], { isNew: true, minReadySeconds: 30, nowMs }).machines[0];
     assert.equal(counted(39_000)?.available, false);
     assert.equal(counted(40_001)?.available, true);
+  });
+
+  it("counts a machine as ready for as long as its Node says so", async () => {
+    const view = await viewOf(world);
+    const saying = (status: "True" | "Unknown") => {
+      const condition = { type: "Ready", status, lastTransitionTime: "2026-11-26T00:00:10Z" };
+      const told = [...view.observedResources!].map(([key, one]): [NodeKey, ObservedResource] => {
+        const isIt =
+          one !== "gone" && one.who.kind === "LocalHost" && one.who.name.startsWith("cp-0");
+        return [key, isIt ? { ...one, node: { kubelet: "1.34.2", conditions: [condition] } } : one];
+      });
+      const shown = { ...view, observedResources: new Map(told) };
+      const machine = machinesOf(shown).find(({ machine: { name } }) => name === "cp-0");
+      return [
+        clusterStatusOf(live(cluster()), input(shown)).machines?.ready,
+        machine?.readySinceMs,
+      ];
+    };
+    assert.deepEqual(saying("True"), [4, Date.parse("2026-11-26T00:00:10Z")]);
+    assert.equal(saying("Unknown")[0], 3);
   });
 
   it("counts a deployment's machines over all of its sets", () => {

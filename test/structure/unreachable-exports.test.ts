@@ -13,10 +13,6 @@ const awaited: readonly { readonly by: string; readonly names: readonly NameId[]
     names: [
       "src/sets/deletion-order.ts#isMachineHealthy",
       "src/workload/node-readiness.ts#isNodeAvailable",
-      "src/workload/node-readiness.ts#nodeReadiness",
-      "src/workload/node-readiness.ts#readyConditionOf",
-      "src/workload/provider-id.ts#parseProviderId",
-      "src/workload/provider-id.ts#sameProviderId",
     ],
   },
   {
