@@ -105,9 +105,11 @@ const templateMeta = closed(
 
 const nodeMeta = closed(
   {
-    labels: Type.Optional(marks("labels", "Labels that the provider gives the Node.")),
+    labels: Type.Optional(
+      marks("labels", "Labels that the Node gets and keeps, beside those of others."),
+    ),
     annotations: Type.Optional(
-      marks("annotations", "Annotations that the provider gives the Node."),
+      marks("annotations", "Annotations that the Node gets and keeps, beside those of others."),
     ),
   },
   "What the provider marks the Node with that this Machine becomes.",
@@ -227,7 +229,7 @@ const machineSpec = closed(
         ...mapList("key", "effect"),
         maxItems: 64,
         description:
-          "Taints that the provider gives the Node, beside those of others, one for each key and effect. Capstan keeps them in the host's inputs and does not look at the Node's own.",
+          "Taints that the Node gets and keeps, beside those of others, one for each key and effect.",
       }),
     ),
     providerSpec,

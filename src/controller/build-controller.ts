@@ -76,7 +76,7 @@ export function buildController(settings: ControllerSettings, watched: Watched):
     },
     providers,
     openWorkload,
-    nodeReports: new NodeReports(openWorkload),
+    nodeReports: new NodeReports(openWorkload, true),
     random: Math.random,
     withStack: (stack, work) =>
       withLockedStack(

@@ -19,11 +19,18 @@ import {
   tokenHostLabel,
   tokenNamespace,
 } from "../bootstrap/tokens/bootstrap-token.js";
-import type { NodeHost, WorkloadCluster, WorkloadAccess } from "../engine/run/workload-cluster.js";
+import type {
+  MarkedHost,
+  NodeHost,
+  WorkloadCluster,
+  WorkloadAccess,
+} from "../engine/run/workload-cluster.js";
+import { mapBounded } from "../provider/bounded.js";
 import type { Identity, NodeReport } from "../provider/port.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import type { DrainLook } from "../workload/drain/eviction-round.js";
 import { parseProviderId, type ProviderId, sameProviderId } from "../workload/provider-id.js";
+import { marksPatch } from "../workload/node-marks.js";
 import { nodeReportOf } from "../workload/node-report.js";
 import { removeEtcdMember } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
@@ -35,6 +42,8 @@ import { mayPass, saidBy, statusOf, until, within } from "./requests.js";
 const accessTtlMs = 60 * 60_000;
 /** Whoever only looks does not wait for a cluster that cannot be reached. */
 const nodesWithinMs = 5_000;
+/** As many as an API server answers without asking to slow down. */
+const marksAtATime = 8;
 /** What kubeadm shows to hosts that join. */
 const clusterInfo = { name: "cluster-info", namespace: "kube-public" };
 /** Tokens are random: one id that is taken is a rare chance, several in a row are not. */
@@ -98,6 +107,24 @@ export class WorkloadApi implements WorkloadCluster {
           return node === undefined ? [] : [[host.name, nodeReportOf(node)] as const];
         }),
       );
+    });
+  }
+
+  async keepMarks(hosts: readonly MarkedHost[]): Promise<void> {
+    await this.call("mark its Nodes", async (api) => {
+      const { items } = await api.listNode({}, until(AbortSignal.timeout(nodesWithinMs)));
+      await mapBounded(hosts, marksAtATime, async ({ host, marks }) => {
+        const node = nodeAmong(items, host);
+        const name = node?.metadata?.name;
+        const body = node && marksPatch(node, marks);
+        if (name === undefined || body === undefined) return;
+        try {
+          await api.patchNode({ name, body }, within(PatchStrategy.MergePatch));
+        } catch (error) {
+          // Somebody has changed or deleted it meanwhile.
+          if (![404, 409].includes(statusOf(error))) throw error;
+        }
+      });
     });
   }
 

@@ -158,7 +158,7 @@ export class FakeController {
       },
       noteCluster: () => {},
       openWorkload: world.openWorkload,
-      nodeReports: new NodeReports(world.openWorkload),
+      nodeReports: new NodeReports(world.openWorkload, true),
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,
       newDigestKey: () => "key",
       ownerMark: undefined,

@@ -5,6 +5,7 @@ import type { BootstrapKind } from "../../src/bootstrap/host/member-role.js";
 import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
+import type { NodeMarks } from "../../src/workload/node-marks.js";
 import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
 import type {
   NodeReport,
@@ -66,6 +67,8 @@ export class FakeHosts {
   volumesOf: (host: string) => readonly string[] = () => [];
   /** Whether a host that runs has become a node, by its name. */
   hasJoined: (host: string) => boolean = () => true;
+  /** What Nodes bear, by their hosts' names. */
+  readonly marks = new Map<string, NodeMarks>();
   /** What a host's Node says of itself, by its name. */
   nodeSays: (host: string) => NodeReport | undefined = () => undefined;
   /** Whether a host's Node is not deleted when it is asked for, by its name. */
@@ -132,6 +135,10 @@ export class FakeHosts {
           const blockers = this.blockersOf(name, rules);
           if (blockers.length === 0) this.drained.add(name);
           return { blockers };
+        }),
+      keepMarks: (hosts) =>
+        answering(() => {
+          for (const { host, marks } of hosts) this.marks.set(host.name, marks);
         }),
       attachedVolumes: ({ name }) => answering(() => this.volumesOf(name)),
       uncordon: (hosts) =>

@@ -366,6 +366,27 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual(hosts(engine), []);
   });
 
+  it("has Nodes that bear what their Machines want once a change is done", async () => {
+    const labelled = (labels: Record<string, string>) => {
+      const plain = machine("web");
+      const spec = { ...(plain["spec"] as object), metadata: { labels } };
+      return desiredOf([cluster(), member("cp-0"), { ...plain, spec }]);
+    };
+    const engine = await FakeEngine.running(labelled({ a: "1" }), joins);
+    const { marks } = engine.cloud.hosts;
+    const labelsOf = () => [...marks].map(([host, { labels }]) => [short([host])[0], labels]);
+    assert.deepEqual(labelsOf(), [
+      ["cp-0", {}],
+      ["web", { a: "1" }],
+    ]);
+    await engine.settle(labelled({ b: "2" }));
+    assert.deepEqual(labelsOf()[1], ["web", { b: "2" }]);
+    // What only looks marks nothing.
+    marks.clear();
+    await engine.plan(labelled({ c: "3" }));
+    assert.equal(marks.size, 0);
+  });
+
   it("tells of a Node that runs otherwise than its host was told, and replaces nothing", async () => {
     const wanted = desiredOf([
       annotated({ "capstan.dev/drift-policy": "replace" }, cluster()),

@@ -3,7 +3,8 @@ import type { NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import type { CallContext, InfrastructureProvider, NodeReport } from "../../provider/port.js";
-import type { PriorState } from "../../records/prior-state.js";
+import { isOpen, type PriorState } from "../../records/prior-state.js";
+import { keepMarks, nodesAmong } from "./cluster-nodes.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 
@@ -30,7 +31,11 @@ export class NodeReports {
   /** Clusters that did not answer when they were last asked, by UID. */
   private readonly silent = new Map<string, Silence>();
 
-  constructor(private readonly openWorkload: OpenWorkload) {}
+  /** `keepsMarks`: whoever looks for ever also sees to it that Nodes of settled clusters bear what their Machines want. */
+  constructor(
+    private readonly openWorkload: OpenWorkload,
+    private readonly keepsMarks = false,
+  ) {}
 
   /** The observation with what Nodes say; as it is where nobody says anything. Throws nothing but an interruption. */
   async over(observation: Observation, looked: Looked): Promise<Observation> {
@@ -52,7 +57,9 @@ export class NodeReports {
     const bootstrap = RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
     if (bootstrap === undefined) return undefined;
     try {
-      const nodes = await bootstrap.nodesAmong(context, observedResources, records);
+      const seen = { bootstrap, observation: { observedResources }, records, context };
+      const nodes = await nodesAmong(seen, provider.hostKind);
+      if (this.keepsMarks && !isOpen(records)) await keepMarks(seen, target);
       this.silent.delete(clusterUid);
       return nodes;
     } catch (error) {

@@ -18,7 +18,6 @@ import type {
   CallContext,
   Identity,
   InfrastructureProvider,
-  NodeReport,
   Observed,
   SecretStore,
   UserData,
@@ -37,8 +36,7 @@ import {
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
-import { isHostKey } from "../../plan/decisions/hosts.js";
-import { type ObservedResources, presentAmong } from "../../plan/observation.js";
+import { presentAmong } from "../../plan/observation.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
@@ -321,27 +319,6 @@ export class RunBootstrap {
     }
     const pending = waiting.filter(({ who }) => !this.joined.has(who.token));
     return withPending(observation, new Set(pending.map(({ who }) => keyOf(who))));
-  }
-
-  /** What the Nodes of hosts that are there say of themselves; nothing where there is no host. Throws what keeps them from being read. */
-  async nodesAmong(
-    ctx: CallContext,
-    observedResources: ObservedResources,
-    records: PriorState,
-  ): Promise<ReadonlyMap<NodeKey, NodeReport>> {
-    const { hostKind } = this.request.provider;
-    const keys = [...observedResources.keys()].filter((key) => isHostKey(key, hostKind));
-    const hosts = [...presentAmong(keys, { observedResources })];
-    const [first] = hosts;
-    if (first === undefined) return new Map();
-    const cluster = await this.workloadBeside({ observedResources }, first[1], records, ctx);
-    const nodes = await cluster.nodes(hosts.map(([, host]) => nodeHostOf(host)));
-    return new Map(
-      hosts.flatMap(([key, { who }]) => {
-        const report = nodes.get(who.name);
-        return report === undefined ? [] : [[key, report] as const];
-      }),
-    );
   }
 
   /** For all hosts that the last revision does not have. */

@@ -27,6 +27,7 @@ import {
 import type { StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
+import { tryToKeepMarks } from "./cluster-nodes.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
 import type { KeySource } from "./run-keys.js";
@@ -110,6 +111,9 @@ export class Run {
   private inventory: Inventory | undefined;
   private passes = 0;
 
+  /** As the cloud was seen last. */
+  private observed: Observation | undefined;
+
   /** `state` is what the plan was made from. */
   constructor(
     private readonly goal: Plan,
@@ -133,6 +137,11 @@ export class Run {
       const action = step(situation);
       if (action.kind === "end") {
         await this.bootstrap?.nodes.finish(this.context(), this.options.timeoutMs);
+        const { bootstrap, observed, state: records } = this;
+        if (bootstrap !== undefined && observed !== undefined) {
+          const seen = { bootstrap, observation: observed, records, context: this.context() };
+          await tryToKeepMarks(seen, this.goal.target);
+        }
         const { passes, inventory } = this;
         return omitUndefined({ kind: "done", passes, inventory });
       }
@@ -256,6 +265,7 @@ export class Run {
     const context = this.context();
     const observation = await observe(provider, context, scope, this.state, cloud);
     this.options.onObservation?.(this.state, observation);
+    this.observed = observation;
     const seen = filtered(driftFilter, observation, this.state);
     // What is only given records was made by others, whose hosts may be nodes of nobody we know.
     if (this.bootstrap === undefined || isRecording(this.goal)) return seen;

@@ -1,6 +1,7 @@
 import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
 import type { Clock, Identity, NodeReport } from "../../provider/port.js";
 import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
+import type { NodeMarks } from "../../workload/node-marks.js";
 import type { DrainLook } from "../../workload/drain/eviction-round.js";
 
 /** A host as its own cluster knows it. */
@@ -11,6 +12,11 @@ export interface NodeHost {
   readonly providerId?: string;
   /** What its resource says of it that may be an address. */
   readonly addresses: readonly string[];
+}
+
+export interface MarkedHost {
+  readonly host: NodeHost;
+  readonly marks: NodeMarks;
 }
 
 /**
@@ -33,6 +39,8 @@ export interface WorkloadCluster {
    * still in the way; nothing where there is no Node.
    */
   drain(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<DrainLook>;
+  /** Nodes bear what their Machines want them to, by the hosts' names, beside what others have put there. What fails is left for the next time. */
+  keepMarks(hosts: readonly MarkedHost[]): Promise<void>;
   /** What is still to be detached from its Node, as people find it there; nothing where there is no Node, or none that answers. */
   attachedVolumes(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<readonly string[]>;
   /** Nodes that a drain of ours has stopped from taking pods, and that stay after all, take them again. */

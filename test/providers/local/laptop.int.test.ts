@@ -4,7 +4,7 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
+import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { kubernetesVersion, previousKubernetesVersion } from "#kubernetes";
 import { LocalCloud } from "../../../providers/local/cloud.js";
@@ -40,6 +40,7 @@ interface ToldCluster {
 }
 
 const stack = "default/laptop";
+const mergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
 const programs = new Set([...memberPrograms, basename(process.execPath)]);
 
 /** The objects of examples/laptop, whose machines have other versions or a fault. */
@@ -277,7 +278,13 @@ describe("a cluster of processes of this machine", function () {
     const { node: said, drift } = await told();
     assert.deepEqual(
       [said.kubelet, said.name, said.uid, said.addresses, drift],
-      [version, name, node.metadata?.uid, node.status?.addresses?.map((one) => ({ ...one })), []],
+      [
+        version,
+        name,
+        node.metadata?.uid,
+        node.status?.addresses?.map(({ type, address }) => ({ type, address })),
+        [],
+      ],
     );
     // A host that says nothing more leaves its Node as somebody else has it.
     const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
@@ -302,6 +309,49 @@ describe("a cluster of processes of this machine", function () {
     const isBack = async () => (await told()).drift.length === 0;
     await until("its host says again what it runs", isBack, 30_000, 500);
     await sandbox.capstan(0, "drift", stack);
+  });
+
+  it("has Nodes that bear what their Machines want, also what no kubelet may give itself, beside what others put there", async () => {
+    const api = await core();
+    const role = "node-role.kubernetes.io/web";
+    const workers = async () => {
+      const { items } = await api.listNode();
+      return items.filter(({ metadata }) => metadata?.name?.startsWith("workers"));
+    };
+    const of = (mark: { labels?: Record<string, string>; taints?: object[] }) => {
+      const objects = laptop(version) as { kind: string; spec: WrittenMachine }[];
+      for (const { kind, spec } of objects) {
+        if (kind !== "MachineDeployment") continue;
+        Object.assign(spec.template!.spec, {
+          metadata: { labels: mark.labels },
+          taints: mark.taints,
+        });
+      }
+      return objects;
+    };
+    const taint = { key: "dedicated", value: "web", effect: "NoSchedule" };
+    sandbox.writeObjects(of({ labels: { [role]: "" }, taints: [taint] }));
+    await sandbox.up();
+    const marked = await workers();
+    assert.ok(marked.length > 0);
+    for (const { metadata, spec } of marked) {
+      assert.equal(metadata?.labels?.[role], "");
+      assert.ok(spec?.taints?.some(({ key, value }) => key === "dedicated" && value === "web"));
+    }
+    const [{ metadata } = {}] = marked;
+    const body = { metadata: { labels: { "example.org/theirs": "1" } } };
+    await api.patchNode({ name: metadata?.name ?? "", body }, mergePatch);
+    sandbox.writeObjects(of({}));
+    await sandbox.up();
+    const after = await workers();
+    assert.ok(after.every((node) => node.metadata?.labels?.[role] === undefined));
+    assert.ok(
+      after.every(({ spec }) => spec?.taints?.some(({ key }) => key === "dedicated") !== true),
+    );
+    const [first] = after.filter((node) => node.metadata?.uid === metadata?.uid);
+    assert.equal(first?.metadata?.labels?.["example.org/theirs"], "1");
+    sandbox.writeObjects(laptop(version));
+    await sandbox.up();
   });
 
   it("is as it was when a change fails", async () => {

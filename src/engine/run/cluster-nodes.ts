@@ -1,0 +1,75 @@
+import { isCapstanError } from "../../api/error.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { isHostKey } from "../../plan/decisions/hosts.js";
+import { type Observation, presentAmong } from "../../plan/observation.js";
+import type { CallContext, NodeReport } from "../../provider/port.js";
+import type { PriorState } from "../../records/prior-state.js";
+import { keepsControlPlane, type Target } from "../../records/target.js";
+import { marksOf } from "../../workload/node-marks.js";
+import { nodeHostOf, type RunBootstrap } from "./run-bootstrap.js";
+import type { MarkedHost } from "./workload-cluster.js";
+
+/** Hosts as they were seen, and how their cluster is reached. */
+interface SeenHosts {
+  readonly bootstrap: RunBootstrap;
+  readonly observation: Pick<Observation, "observedResources">;
+  readonly records: PriorState;
+  readonly context: CallContext;
+}
+
+/**
+ * What the Nodes of hosts that are there say of themselves; nothing where there is no host. Throws API_SERVER, UNKNOWN_PRESENCE where
+ * the cloud shows no endpoint, and NOT_FOUND where nobody knows the keys.
+ */
+export async function nodesAmong(
+  { bootstrap, observation, records, context }: SeenHosts,
+  hostKind: string,
+): Promise<ReadonlyMap<NodeKey, NodeReport>> {
+  const keys = [...observation.observedResources.keys()];
+  const hosts = [
+    ...presentAmong(
+      keys.filter((key) => isHostKey(key, hostKind)),
+      observation,
+    ),
+  ];
+  const [first] = hosts;
+  if (first === undefined) return new Map();
+  const cluster = await bootstrap.workloadBeside(observation, first[1], records, context);
+  const nodes = await cluster.nodes(hosts.map(([, host]) => nodeHostOf(host)));
+  return new Map(
+    hosts.flatMap(([key, { who }]) => {
+      const report = nodes.get(who.name);
+      return report === undefined ? [] : [[key, report] as const];
+    }),
+  );
+}
+
+/** The Nodes of the target's machines bear what these want them to. Throws what `nodesAmong` throws. */
+export async function keepMarks(
+  { bootstrap, observation, records, context }: SeenHosts,
+  target: Target,
+): Promise<void> {
+  const hosts = presentAmong(
+    target.machines.map(({ host }) => host),
+    observation,
+  );
+  const marked = target.machines.flatMap(({ host: key, spec }): MarkedHost[] => {
+    const host = hosts.get(key);
+    return host === undefined ? [] : [{ host: nodeHostOf(host), marks: marksOf(spec) }];
+  });
+  const [first] = hosts.values();
+  if (first === undefined || !keepsControlPlane(target)) return;
+  const cluster = await bootstrap.workloadBeside(observation, first, records, context);
+  await cluster.keepMarks(marked);
+}
+
+/** Once, at the end of a run: nothing depends on it, and whoever looks next does what fails. Throws what an interruption throws. */
+export async function tryToKeepMarks(seen: SeenHosts, target: Target): Promise<void> {
+  if (seen.records.transaction?.keys === undefined) return;
+  try {
+    await keepMarks(seen, target);
+  } catch (error) {
+    seen.context.signal.throwIfAborted();
+    if (!isCapstanError(error)) throw error;
+  }
+}

@@ -1,0 +1,151 @@
+import { isJsonObject, type Json } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import type { MachineSpec } from "../api/types.js";
+import { ownAnnotationPrefix } from "../api/update-policy.js";
+
+/** What a Machine's spec wants its Node to bear. */
+export interface NodeMarks {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly taints: readonly NodeTaint[];
+}
+
+interface NodeTaint {
+  readonly key: string;
+  readonly value?: string | undefined;
+  readonly effect: string;
+}
+
+/** A Node as its API server shows it, as far as it bears marks. Source: core/v1, Node. */
+export interface MarkedNode {
+  readonly metadata?:
+    | {
+        readonly resourceVersion?: string;
+        readonly labels?: Readonly<Record<string, string>>;
+        readonly annotations?: Readonly<Record<string, string>>;
+      }
+    | undefined;
+  readonly spec?: { readonly taints?: readonly NodeTaint[] | undefined } | undefined;
+}
+
+/** What has to be merged into a Node; null takes a name off. Source: RFC 7396. */
+interface NodePatch {
+  readonly metadata: {
+    readonly labels?: Readonly<Record<string, string | null>>;
+    readonly annotations?: Readonly<Record<string, string | null>>;
+    /** The Node has to be as it was read. */
+    readonly resourceVersion?: string;
+  };
+  readonly spec?: { readonly taints: readonly NodeTaint[] };
+}
+
+/** Names of the marks that a Node has from its Machine: only these are taken off again. */
+const marksAnnotation = `${ownAnnotationPrefix}node-marks`;
+
+interface OwnMarks {
+  readonly labels: readonly string[];
+  readonly annotations: readonly string[];
+  readonly taints: readonly string[];
+}
+
+/** Pure. */
+export function marksOf({
+  metadata,
+  taints = [],
+}: Pick<MachineSpec, "metadata" | "taints">): NodeMarks {
+  return {
+    labels: metadata?.labels ?? {},
+    annotations: metadata?.annotations ?? {},
+    taints: taints.map(({ key, value, effect }) =>
+      omitUndefined({ key, value: value === "" ? undefined : value, effect }),
+    ),
+  };
+}
+
+/**
+ * What has to be merged into a Node so that it bears what is wanted; undefined where it does. What others have put there stays:
+ * only what is wanted is set, and only what was wanted before is taken off. Pure.
+ */
+export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | undefined {
+  const { resourceVersion, labels = {}, annotations = {} } = node.metadata ?? {};
+  const own = ownMarksIn(annotations[marksAnnotation]);
+  const record = recordOf(wanted);
+  const { taints = [] } = node.spec ?? {};
+  const kept = taintsWith(taints, wanted.taints, own.taints);
+  const isTainted =
+    kept.length === taints.length && kept.every((taint, place) => taint === taints[place]);
+  const metadata = omitUndefined({
+    labels: changes(labels, wanted.labels, own.labels),
+    annotations: changes(annotations, { ...wanted.annotations, [marksAnnotation]: record }, [
+      ...own.annotations,
+      marksAnnotation,
+    ]),
+    // Lists are merged as wholes: whoever changes it at the same time is not written over.
+    resourceVersion: isTainted ? undefined : resourceVersion,
+  });
+  if (isTainted) return Object.keys(metadata).length === 0 ? undefined : { metadata };
+  return { metadata, spec: { taints: kept } };
+}
+
+/** Undefined where nothing is wanted. */
+function recordOf({ labels, annotations, taints }: NodeMarks): string | undefined {
+  const names: OwnMarks = {
+    labels: Object.keys(labels).toSorted(),
+    annotations: Object.keys(annotations).toSorted(),
+    taints: taints.map(nameOf).toSorted(),
+  };
+  const isNothing = Object.values(names).flat().length === 0;
+  return isNothing ? undefined : JSON.stringify(names);
+}
+
+/** null takes a name off. */
+function changes(
+  there: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string | undefined>>,
+  own: readonly string[],
+): Readonly<Record<string, string | null>> | undefined {
+  const set = Object.entries(wanted).flatMap(([name, value]) =>
+    value === undefined || there[name] === value ? [] : [[name, value] as const],
+  );
+  const off = own.filter((name) => name in there && wanted[name] === undefined);
+  const changed = [...set, ...off.map((name) => [name, null] as const)];
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}
+
+/** Those of others in their places, those that are wanted as they are wanted, new ones at the end. */
+function taintsWith(
+  there: readonly NodeTaint[],
+  wanted: readonly NodeTaint[],
+  own: readonly string[],
+): readonly NodeTaint[] {
+  const byName = new Map(wanted.map((taint) => [nameOf(taint), taint]));
+  const kept = there.flatMap((taint) => {
+    const name = nameOf(taint);
+    const asked = byName.get(name);
+    byName.delete(name);
+    if (asked !== undefined) return [(asked.value ?? "") === (taint.value ?? "") ? taint : asked];
+    return own.includes(name) ? [] : [taint];
+  });
+  return [...kept, ...byName.values()];
+}
+
+/** "dedicated:NoSchedule": a Node has one taint of a key and an effect. */
+function nameOf({ key, effect }: NodeTaint): string {
+  return `${key}:${effect}`;
+}
+
+/** Nothing of what is no record of ours. */
+function ownMarksIn(text = ""): OwnMarks {
+  const none = { labels: [], annotations: [], taints: [] };
+  try {
+    const told = JSON.parse(text) as Json;
+    if (!isJsonObject(told)) return none;
+    const names = (field: string) => {
+      const list = told[field];
+      return Array.isArray(list) ? list.map(String) : [];
+    };
+    return { labels: names("labels"), annotations: names("annotations"), taints: names("taints") };
+  } catch {
+    return none;
+  }
+}
