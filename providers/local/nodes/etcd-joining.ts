@@ -63,20 +63,27 @@ export async function promoteEtcd(setup: MemberSetup, api: HttpsClient): Promise
   });
 }
 
-/** Asks a member of etcd that runs already: a learner answers for nobody. */
+/**
+ * Asks the first member of etcd that answers: a learner answers for nobody, and the pod of a member that is gone is there for as long as
+ * its Node. `ask` may be asked again where an answer was lost.
+ */
 async function besideOwn<T>(
   setup: MemberSetup,
   api: HttpsClient,
   ask: (etcd: HttpsClient) => Promise<T>,
 ): Promise<T> {
-  const [first] = await othersOf(setup, api);
-  if (first === undefined) throw new Error("no member of etcd is to be found");
-  const etcd = new HttpsClient(first, etcdCredentialsIn(setup.folder));
-  try {
-    return await ask(etcd);
-  } finally {
-    etcd.close();
+  let failure: unknown = new Error("no member of etcd is to be found");
+  for (const server of await othersOf(setup, api)) {
+    const etcd = new HttpsClient(server, etcdCredentialsIn(setup.folder));
+    try {
+      return await ask(etcd);
+    } catch (error) {
+      failure = error;
+    } finally {
+      etcd.close();
+    }
   }
+  throw failure;
 }
 
 function isOf({ peerURLs = [] }: Member, { ports }: MemberSetup): boolean {

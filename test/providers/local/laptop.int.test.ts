@@ -241,7 +241,14 @@ describe("a cluster of processes of this machine", function () {
       acknowledged.push(name);
     };
     await write();
-    const [first = "", second = ""] = disks();
+    // The first one of the list of members that a new one asks, and another.
+    const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
+    const all = await cloud.everything();
+    cloud.close();
+    const members = all.filter(({ id }) => disks().includes(join(folders, id)));
+    const [first = "", second = ""] = members
+      .toSorted((one, other) => (one.who.name < other.who.name ? -1 : 1))
+      .map(({ id }) => join(folders, id));
     // Without processes, as after a restart of the machine, and under programs that run.
     for (const [disk, isOff] of [
       [first, true],
