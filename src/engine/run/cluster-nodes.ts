@@ -63,13 +63,12 @@ export async function keepMarks(
   await cluster.keepMarks(marked);
 }
 
-/** Once, at the end of a run: nothing depends on it, and whoever looks next does what fails. Throws what an interruption throws. */
+/** Once, at the end of a run: all is done by then, and whoever looks next does what fails. */
 export async function tryToKeepMarks(seen: SeenHosts, target: Target): Promise<void> {
   if (seen.records.transaction?.keys === undefined) return;
   try {
     await keepMarks(seen, target);
   } catch (error) {
-    seen.context.signal.throwIfAborted();
     if (!isCapstanError(error)) throw error;
   }
 }
