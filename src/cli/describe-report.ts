@@ -17,7 +17,7 @@ import {
   recordedSpec,
 } from "../records/prior-state.js";
 import { authorityExpiries, type CertificateExpiry } from "../source/certificate-report.js";
-import { nodeFields } from "../drift/node-fields.js";
+import { heldNode, nodeFields } from "../drift/node-fields.js";
 import { asNodesTell, type ObservedResource, type ObservedResources } from "../plan/observation.js";
 import { leavingText } from "../plan/decisions/verdicts.js";
 import { whyFailed } from "../provider/failure.js";
@@ -262,13 +262,11 @@ class Reporter {
     const observed = this.observed?.get(key);
     const phase = phaseOf(observed);
     const drift = driftedFields(record, observed);
-    const onNode =
-      phase === "ready" && !isOpen(this.state)
-        ? nodeFields(recordedSpec(record), this.observation?.nodes?.get(key))
-        : [];
+    const node = this.observation && heldNode(this.state, this.observation, key);
+    const onNode = nodeFields(recordedSpec(record), node);
     const address = addressOf(record, observed);
     const times = this.state.times?.get(record.urn);
-    const { readySinceMs, node, failure } = nodeOf(observed);
+    const { readySinceMs, node: told, failure } = nodeOf(observed);
     return omitUndefined({
       ...head,
       phase,
@@ -277,7 +275,7 @@ class Reporter {
       sinceMs: times?.createdMs,
       changedMs: times?.modifiedMs,
       readySinceMs,
-      node,
+      node: told,
       failure,
       drift: [...drift, ...onNode],
       reason:

@@ -7,7 +7,7 @@ import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
 import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
-import { observe, type Observation } from "../engine/run/observe.js";
+import type { Observation } from "../engine/run/observe.js";
 import { callContext } from "../engine/run/handler-session.js";
 import type { StackState } from "../engine/backend/state.js";
 import { comesFirst, type Survey, survey } from "../engine/operations/survey.js";
@@ -252,10 +252,8 @@ export class ClusterReconcile {
     const { cluster, engine, provider, intent, signal } = this.request;
     const state = await engine.readState(plan.stack);
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
-    const context = callContext(clock, signal);
-    const shown = await observe(provider, context, scope, state);
-    const looked = { provider, records: state, context };
-    const observation = await this.options.nodeReports.over(shown, looked);
+    const looked = { provider, records: state, context: callContext(clock, signal) };
+    const observation = await this.options.nodeReports.observe(scope, looked);
     if (result.kind === "done") {
       if (this.failedAttempt === undefined) cluster.succeeded();
       // What comes behind an adoption or an import, a further stage, or drift beyond this transaction's budget: the next look tells.

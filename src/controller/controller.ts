@@ -59,15 +59,19 @@ export class Controller {
         },
         signal,
       ),
-      pollNodes({
-        nodeReports: this.options.nodeReports,
-        providers: this.providers,
-        context: { clock, signal, assertEngineAlive: () => {} },
-        periodMs,
-        random,
-        remembered: () => this.reconciler.remembered(),
-        onChange: (key) => queue.add(key),
-      }),
+      pollNodes(
+        {
+          nodeReports: this.options.nodeReports,
+          providers: this.providers,
+          context: { clock, signal, assertEngineAlive: () => {} },
+          clock,
+          periodMs,
+          random,
+          remembered: () => this.reconciler.remembered(),
+          onChange: (key) => queue.add(key),
+        },
+        signal,
+      ),
       ...this.listings.map((listing) =>
         pollDrift(
           {

@@ -1,15 +1,11 @@
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { Clock, InventoryScope } from "../provider/port.js";
+import type { InventoryScope } from "../provider/port.js";
 import type { ClusterState } from "./cluster-state.js";
+import { lookPaced, type Pace } from "./paced-looks.js";
 import { observedDigestOf, listedOf, type SharedListing } from "./shared-listing.js";
 
-interface PollOptions {
+interface PollOptions extends Pace {
   readonly listing: SharedListing;
-  readonly clock: Clock;
-  /** Milliseconds between two looks at least, give or take a tenth. */
-  readonly periodMs: number;
-  /** From 0 to below 1, as Math.random. */
-  readonly random: () => number;
   readonly remembered: () => ReadonlyMap<string, ClusterState>;
   /** A cluster looks otherwise than it did when nothing was left to do. */
   readonly onChange: (key: string) => void;
@@ -17,31 +13,15 @@ interface PollOptions {
   readonly onFailure: (error: unknown) => void;
 }
 
-/** So many times as long as a look has taken is waited before the next: the rest of what a cloud answers is for others. */
-const pauseFactor = 3;
-
 /**
  * Looks for drift: one listing of everything in each cloud, held against how each settled cluster looked when nothing
- * was left to do. Between two looks the period passes, or three times what the last one has taken if that is more. Until the signal;
- * never throws for what a cloud answers.
+ * was left to do. Until the signal; never throws for what a cloud answers.
  */
 export async function pollDrift(options: PollOptions, signal: AbortSignal): Promise<void> {
-  const { clock, periodMs, random } = options;
-  let lookMs = 0;
-  while (!signal.aborted) {
-    try {
-      const pauseMs = Math.max(periodMs, pauseFactor * lookMs);
-      await clock.sleep(pauseMs * (0.9 + 0.2 * random()), signal);
-    } catch {
-      return;
-    }
-    const onFailure = (error: unknown) => {
-      if (!signal.aborted) options.onFailure(error);
-    };
-    const begunMs = clock.now();
-    await inspect({ ...options, onFailure });
-    lookMs = clock.now() - begunMs;
-  }
+  const onFailure = (error: unknown) => {
+    if (!signal.aborted) options.onFailure(error);
+  };
+  await lookPaced(options, signal, () => inspect({ ...options, onFailure }));
 }
 
 async function inspect({ listing, remembered, onChange, onFailure }: PollOptions): Promise<void> {

@@ -4,15 +4,12 @@ import type { NodeKey } from "../graph/graph.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, NodeReport } from "../provider/port.js";
 import type { ClusterState } from "./cluster-state.js";
+import { lookPaced, type Pace } from "./paced-looks.js";
 
-interface NodePolling {
+interface NodePolling extends Pace {
   readonly nodeReports: Pick<NodeReports, "of">;
   readonly providers: readonly InfrastructureProvider[];
   readonly context: CallContext;
-  /** Milliseconds between two looks at least, give or take a tenth. */
-  readonly periodMs: number;
-  /** From 0 to below 1, as Math.random. */
-  readonly random: () => number;
   readonly remembered: () => ReadonlyMap<string, ClusterState>;
   /** The Nodes of a cluster say something else than when nothing was left to do. */
   readonly onChange: (key: string) => void;
@@ -20,24 +17,14 @@ interface NodePolling {
 
 /** Each has an API server of its own; the certificates for them are made here. */
 const clustersAtATime = 16;
-/** So many times as long as a look has taken is waited before the next. */
-const pauseFactor = 3;
-
-/** Looks at the Nodes of settled clusters, which no listing of a cloud tells of. Until the signal; never throws. */
-export async function pollNodes(polling: NodePolling): Promise<void> {
-  const { context, periodMs, random, remembered } = polling;
-  const { clock, signal } = context;
-  let lookMs = 0;
+/** Looks at the Nodes of settled clusters, which no listing of a cloud tells of. Until the signal; never throws for what a cluster answers. */
+export async function pollNodes(polling: NodePolling, signal: AbortSignal): Promise<void> {
+  const look = () =>
+    mapBounded([...polling.remembered()], clustersAtATime, ([key, cluster]) =>
+      inspect(key, cluster, polling),
+    );
   try {
-    while (!signal.aborted) {
-      const pauseMs = Math.max(periodMs, pauseFactor * lookMs);
-      await clock.sleep(pauseMs * (0.9 + 0.2 * random()), signal);
-      const begunMs = clock.now();
-      await mapBounded([...remembered()], clustersAtATime, ([key, cluster]) =>
-        inspect(key, cluster, polling),
-      );
-      lookMs = clock.now() - begunMs;
-    }
+    await lookPaced(polling, signal, look);
   } catch (error) {
     if (!signal.aborted) throw error;
   }

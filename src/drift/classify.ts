@@ -29,7 +29,7 @@ import type {
 } from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
-import { nodeFields } from "./node-fields.js";
+import { heldNode, nodeFields } from "./node-fields.js";
 
 /** How a resource is not what is recorded. */
 export type DriftClass = DriftItem["class"];
@@ -152,7 +152,7 @@ export function classifyDrift(
             itemOf(resource, sight.observedResources.get(resource.key), {
               subject: subjectOf(resource),
               wanted: wantedOf(resource),
-              node: isOpen(state) ? undefined : sight.nodes?.get(resource.key),
+              node: heldNode(state, sight, resource.key),
               provider,
             }),
           ),
@@ -244,7 +244,7 @@ function itemOf(
   about: {
     readonly subject: Subject;
     readonly wanted: JsonObject;
-    /** What its Node says of itself; undefined: nobody knows. */
+    /** What its Node says of itself, as far as that is held against its spec. */
     readonly node: NodeReport | undefined;
     readonly provider: VerdictGiver;
   },
@@ -267,7 +267,7 @@ function itemOf(
     about.wanted,
   );
   if (back.kind === "same") {
-    const fields = observed.phase === "ready" ? nodeFields(about.wanted, about.node) : [];
+    const fields = nodeFields(about.wanted, about.node);
     return fields.length === 0
       ? []
       : [{ ...subject, class: "changed", fields, back: onNode(fields), onNode: true }];

@@ -1,5 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Observation } from "../plan/observation.js";
 import type { NodeReport } from "../provider/port.js";
+import { isOpen, type PriorState } from "../records/prior-state.js";
 import type { DriftedField } from "./fields.js";
 
 /**
@@ -18,6 +21,17 @@ export function nodeFields(wanted: JsonObject, node: NodeReport | undefined): Dr
       : nameField("node.containerRuntime.name", asked["name"], seen.name)),
     ...versionField("node.containerRuntime.version", asked["version"], seen?.version),
   ];
+}
+
+/** What the Node of a host says that is held against its spec: of one that serves, while nothing is open. Pure. */
+export function heldNode(
+  state: PriorState,
+  { observedResources, nodes }: Pick<Observation, "observedResources" | "nodes">,
+  key: NodeKey,
+): NodeReport | undefined {
+  const observed = observedResources.get(key);
+  if (observed === undefined || observed === "gone" || observed.phase !== "ready") return undefined;
+  return isOpen(state) ? undefined : nodes?.get(key);
 }
 
 function versionField(path: string, recorded: Json | undefined, seen = ""): DriftedField[] {

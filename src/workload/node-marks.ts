@@ -72,7 +72,7 @@ export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | und
   const record = recordOf(wanted);
   const { taints = [] } = node.spec ?? {};
   const kept = taintsWith(taints, wanted.taints, own.taints);
-  const isTainted =
+  const areTaintsRight =
     kept.length === taints.length && kept.every((taint, place) => taint === taints[place]);
   const metadata = omitUndefined({
     labels: changes(labels, wanted.labels, own.labels),
@@ -81,9 +81,9 @@ export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | und
       marksAnnotation,
     ]),
     // Lists are merged as wholes: whoever changes it at the same time is not written over.
-    resourceVersion: isTainted ? undefined : resourceVersion,
+    resourceVersion: areTaintsRight ? undefined : resourceVersion,
   });
-  if (isTainted) return Object.keys(metadata).length === 0 ? undefined : { metadata };
+  if (areTaintsRight) return Object.keys(metadata).length === 0 ? undefined : { metadata };
   return { metadata, spec: { taints: kept } };
 }
 

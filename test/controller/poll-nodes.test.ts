@@ -38,7 +38,7 @@ async function look(state: ClusterState, said: ReadonlyMap<NodeKey, NodeReport> 
   const ended = new AbortController();
   const told: string[] = [];
   let asked = 0;
-  const walking = pollNodes({
+  const polling = {
     nodeReports: {
       of: () => {
         asked += 1;
@@ -47,11 +47,13 @@ async function look(state: ClusterState, said: ReadonlyMap<NodeKey, NodeReport> 
     },
     providers: [{ name: "cloud" } as InfrastructureProvider],
     context: callContext(clock, ended.signal),
+    clock,
     periodMs,
     random: () => 0.5,
     remembered: () => new Map([["default/one", state]]),
-    onChange: (key) => told.push(key),
-  });
+    onChange: (key: string) => told.push(key),
+  };
+  const walking = pollNodes(polling, ended.signal);
   clock.advance(periodMs);
   for (let turns = 0; turns < 10; turns += 1) await turn();
   ended.abort();

@@ -4,7 +4,6 @@ import { stackNamed } from "../../api/types.js";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
-import { observe } from "../../engine/run/observe.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import type { ManifestOptions } from "../manifest-options.js";
@@ -59,9 +58,8 @@ async function reportOf(
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
   try {
-    const shown = await observe(provider, call, scope, state);
     const looked = { provider, records: state, context: call };
-    const observation = await new NodeReports(openWorkload).over(shown, looked);
+    const observation = await new NodeReports(openWorkload).observe(scope, looked);
     return describeCluster(stack, state, { nowMs, provider, observation });
   } catch (error) {
     // On-call needs what is recorded most when the cloud is silent.

@@ -8,7 +8,6 @@ import { noMemory } from "../../drift/judge.js";
 import { judgedDrift } from "../../drift/plan-with-drift.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import { readExternals } from "../../engine/operations/externals.js";
-import { observe } from "../../engine/run/observe.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { TransactionRecord } from "../../records/transaction.js";
@@ -140,9 +139,9 @@ async function sightOf(
 ): Promise<ObservationResult> {
   const call = callContext(context.clock, context.interruption.stop);
   try {
-    const shown = await observe(provider, call, { cluster: target.cluster, clusterUid }, state);
+    const scope = { cluster: target.cluster, clusterUid };
     const looked = { provider, records: state, context: call };
-    const seen = await new NodeReports(openWorkload).over(shown, looked);
+    const seen = await new NodeReports(openWorkload).observe(scope, looked);
     const { externals = [] } = target;
     if (externals.length === 0) return seen;
     const { sights, unknown } = await readExternals(externals, provider, call);

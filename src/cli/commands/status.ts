@@ -6,7 +6,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { domainOffer, domainOfHost } from "../../api/failure-domains.js";
 import { type MachineVersions, providerValue } from "../../api/types.js";
 import { callContext } from "../../engine/run/handler-session.js";
-import { observe, type Observation } from "../../engine/run/observe.js";
+import type { Observation } from "../../engine/run/observe.js";
 import type { StackState } from "../../engine/backend/state.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { type WayBack, wayBackOf } from "../../plan/undo/point-of-no-return.js";
@@ -89,9 +89,8 @@ async function seenOf(
   if (provider === undefined || transaction === undefined) return undefined;
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
-  const shown = await observe(provider, call, scope, state);
   const looked = { provider, records: state, context: call };
-  return new NodeReports(openWorkload).over(shown, looked);
+  return new NodeReports(openWorkload).observe(scope, looked);
 }
 
 /** What is to be done about an open transaction; empty without one. */

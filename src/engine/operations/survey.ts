@@ -38,7 +38,7 @@ import { isAdopting } from "./adopt.js";
 import { planOpenImport } from "./import.js";
 import { findFacts, type FoundFacts } from "./found-facts.js";
 import { withPreflight } from "./preflight.js";
-import { observe, type Observation, reading } from "../run/observe.js";
+import { type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseProgramValues } from "./program-values.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
@@ -116,8 +116,8 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
-  const shown = await observe(provider, context, scope, state);
-  const observation = await input.nodeReports.over(shown, { provider, records: state, context });
+  const looked = { provider, records: state, context };
+  const observation = await input.nodeReports.observe(scope, looked);
   await refuseEarlierLife(observation, input);
   if (goesOnWithImport(input)) {
     const { clock, signal: stop } = context;

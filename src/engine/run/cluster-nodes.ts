@@ -45,7 +45,7 @@ export async function nodesAmong(
 }
 
 /** The Nodes of the target's machines bear what these want them to. Throws what `nodesAmong` throws. */
-export async function keepMarks(
+async function keepMarks(
   { bootstrap, observation, records, context }: SeenHosts,
   target: Target,
 ): Promise<void> {

@@ -2,9 +2,15 @@ import { isCapstanError } from "../../api/error.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
-import type { CallContext, InfrastructureProvider, NodeReport } from "../../provider/port.js";
+import type {
+  CallContext,
+  InfrastructureProvider,
+  InventoryScope,
+  NodeReport,
+} from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
-import { keepMarks, nodesAmong } from "./cluster-nodes.js";
+import { nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
+import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 
@@ -37,6 +43,12 @@ export class NodeReports {
     private readonly keepsMarks = false,
   ) {}
 
+  /** The cloud, and what Nodes say. Throws what a look at the cloud throws. */
+  async observe(scope: InventoryScope, looked: Looked): Promise<Observation> {
+    const { provider, records, context } = looked;
+    return this.over(await observe(provider, context, scope, records), looked);
+  }
+
   /** The observation with what Nodes say; as it is where nobody says anything. Throws nothing but an interruption. */
   async over(observation: Observation, looked: Looked): Promise<Observation> {
     const nodes = await this.of(observation, looked);
@@ -59,7 +71,7 @@ export class NodeReports {
     try {
       const seen = { bootstrap, observation: { observedResources }, records, context };
       const nodes = await nodesAmong(seen, provider.hostKind);
-      if (this.keepsMarks && !isOpen(records)) await keepMarks(seen, target);
+      if (this.keepsMarks && !isOpen(records)) await tryToKeepMarks(seen, target);
       this.silent.delete(clusterUid);
       return nodes;
     } catch (error) {
