@@ -34,7 +34,7 @@ export interface ClusterOf {
 }
 
 /** A plan with all that it was made from. */
-interface Surveyed extends Survey {
+export interface Surveyed extends Survey {
   readonly state: StackState;
 }
 

@@ -55,6 +55,17 @@ export class NodeReports {
     return nodes === undefined ? observation : { ...observation, nodes };
   }
 
+  /** What a run does at its end, for a cluster of which nothing is to be changed: whoever ran last may have died before. */
+  async keepMarks(observation: Observation, { provider, records, context }: Looked): Promise<void> {
+    const { transaction } = records;
+    // A cluster that has just not answered is not asked once more.
+    if (transaction === undefined || observation.nodes === undefined) return;
+    const { openWorkload } = this;
+    const bootstrap = RunBootstrap.of(transaction.target, { provider, openWorkload });
+    if (bootstrap === undefined) return;
+    await tryToKeepMarks({ bootstrap, observation, records, context }, transaction.target);
+  }
+
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
   async of(
     { observedResources }: Pick<Observation, "observedResources">,

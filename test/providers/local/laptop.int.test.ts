@@ -346,6 +346,13 @@ describe("a cluster of processes of this machine", function () {
       assert.ok(spec?.taints?.some(({ key, value }) => key === "dedicated" && value === "web"));
     }
     const [{ metadata } = {}] = marked;
+    // As somebody has left it who died before the end, or taken it off: `up` finds nothing else to do.
+    const bare = { metadata: { labels: { [role]: null } } };
+    await api.patchNode({ name: metadata?.name ?? "", body: bare }, mergePatch);
+    await sandbox.plan(0);
+    assert.ok((await workers()).some((node) => node.metadata?.labels?.[role] === undefined));
+    await sandbox.up();
+    assert.ok((await workers()).every((node) => node.metadata?.labels?.[role] === ""));
     const body = { metadata: { labels: { "example.org/theirs": "1" } } };
     await api.patchNode({ name: metadata?.name ?? "", body }, mergePatch);
     sandbox.writeObjects(of({}));
