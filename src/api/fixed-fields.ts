@@ -25,6 +25,12 @@ export const fixedFields: Readonly<Record<Kind, readonly FixedField[]>> = {
   MachineDeployment: [{ path: ["spec", "selector"], hint: "make a new MachineDeployment" }],
   MachineClass: [],
   MachineDrainRule: [],
+  MachineHealthCheck: [
+    {
+      path: ["spec", "clusterName"],
+      hint: "make a new MachineHealthCheck for the other Cluster",
+    },
+  ],
 };
 
 /** The same for an API server, as rules at the root of the kind's schema. Pure. */

@@ -130,4 +130,21 @@ export const kindStatus: Readonly<Record<Kind, KindStatus>> = {
     ],
     scalable: false,
   },
+  MachineHealthCheck: {
+    status: statuses.MachineHealthCheck,
+    columns: [
+      textColumn("Cluster", ".spec.clusterName", "The Cluster whose Machines are looked at."),
+      integerColumn("Expected", ".status.expectedMachines", "How many Machines are looked at."),
+      integerColumn("Healthy", ".status.currentHealthy", "How many of them are healthy."),
+      wide(
+        integerColumn(
+          "Allowed",
+          ".status.remediationsAllowed",
+          "How many more may become unhealthy and get new hosts all the same.",
+        ),
+      ),
+      age,
+    ],
+    scalable: false,
+  },
 };

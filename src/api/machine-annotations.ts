@@ -8,8 +8,11 @@ export const deletionAnnotations = {
   preTerminateHook: "pre-terminate.delete.hook.machine.cluster.x-k8s.io",
 } as const;
 
+/** A Machine with it is let alone by health checks. Source: docs/cluster-api.md#health-checks. */
+export const skipRemediationAnnotation = "cluster.x-k8s.io/skip-remediation";
+
 /** Whether an annotation is one of these; the name of a hook only begins so. Pure. */
-export function isAboutDeletion(name: string): boolean {
+function isAboutDeletion(name: string): boolean {
   const { excludeDrain, excludeVolumes, preDrainHook, preTerminateHook } = deletionAnnotations;
   return (
     name === excludeDrain ||
@@ -22,4 +25,14 @@ export function isAboutDeletion(name: string): boolean {
 /** Those among some that say how the deletion of a Machine goes. Pure. */
 export function deletionAnnotationsAmong(annotations: Annotations = {}): NonNullable<Annotations> {
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => isAboutDeletion(name)));
+}
+
+/** Whether an annotation says something of the Machine that carries it, or of each that is made from a template. Pure. */
+export function isOfMachines(name: string): boolean {
+  return isAboutDeletion(name) || name === skipRemediationAnnotation;
+}
+
+/** Those among some that say something of the Machine that carries them. Pure. */
+export function machineAnnotationsAmong(annotations: Annotations = {}): NonNullable<Annotations> {
+  return Object.fromEntries(Object.entries(annotations).filter(([name]) => isOfMachines(name)));
 }

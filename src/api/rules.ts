@@ -56,6 +56,10 @@ export const ruleWords = {
     summary: "is no selector",
     hint: "keys and values as labels have them; values for In and NotIn, none for Exists and DoesNotExist",
   },
+  emptyRange: {
+    summary: "begins above its end",
+    hint: "the least number first, e.g. [1-3]",
+  },
   mismatch: {
     summary: "does not match the template's labels",
     hint: "spec.template.metadata.labels must satisfy it",
@@ -158,6 +162,16 @@ export const drainRules = {
     ruleOf("has(self.selector) || has(self.namespaceSelector)", ruleWords.noSelector),
   ),
 };
+
+const rangeEnd = "self.indexOf('-')";
+
+/** As `checkHealthCheck` of src/manifest/health-checks.ts. */
+export const unhealthyRangeRules = checkedBy(
+  ruleOf(
+    `!self.matches('^\\\\[[0-9]+-[0-9]+\\\\]$') || int(self.substring(1, ${rangeEnd})) <= int(self.substring(${rangeEnd} + 1, self.size() - 1))`,
+    ruleWords.emptyRange,
+  ),
+);
 
 const wantedLabels = "self.selector.matchLabels";
 const templateLabels = "self.template.metadata.labels";

@@ -12,6 +12,7 @@ import {
 } from "./rules.js";
 import { machineDeletion } from "./machine-deletion.js";
 import { machineDrainRuleSpec } from "./machine-drain-rule.js";
+import { machineHealthCheckSpec } from "./machine-health-check.js";
 import { matchExpressions } from "./label-requirement.js";
 import { dnsLabel, dnsSubdomain, maxLabelLength, maxSubdomainLength } from "./name-forms.js";
 import {
@@ -72,6 +73,7 @@ const longestNames = {
   MachineDeployment: 44,
   MachineClass: 63,
   MachineDrainRule: 63,
+  MachineHealthCheck: 63,
 } as const;
 
 const objectMeta = (longestName: number) =>
@@ -448,6 +450,11 @@ export const schemas = {
     "MachineDrainRule",
     { spec: machineDrainRuleSpec },
     "How pods leave Machines of the namespace before their hosts go.",
+  ),
+  MachineHealthCheck: kindOf(
+    "MachineHealthCheck",
+    { spec: machineHealthCheckSpec },
+    "Which Machines of a Cluster are unhealthy, and when they get new hosts.",
   ),
 } as const;
 

@@ -88,7 +88,7 @@ const conditions = Type.Optional(
       {
         type: Type.String({
           description:
-            "Ready, or Progressing; of a Cluster also CertificatesValid and CertificatesAvailable.",
+            "Ready, or Progressing; of a Cluster also CertificatesValid and CertificatesAvailable; of a MachineHealthCheck RemediationAllowed.",
         }),
         status: Type.String({ description: "True, False or Unknown." }),
         observedGeneration: count("The generation of the object that this is about."),
@@ -129,6 +129,7 @@ const driftStatus = closed(
     missing: count("Recorded resources that the cloud no longer has."),
     changed: count("Resources that the cloud shows otherwise than recorded."),
     failed: count("Hosts that will never run."),
+    unhealthy: Type.Optional(count("Hosts that run, of Machines that are not healthy.")),
     leaving: Type.Optional(count("Hosts that the cloud is to take away.")),
     extra: count("Resources with this cluster's marks that nobody recorded."),
     unknown: count("Resources that could not be read."),
@@ -303,12 +304,26 @@ const machineDeploymentStatus = closed(
   "What is the case.",
 );
 
+const machineHealthCheckStatus = closed(
+  {
+    observedGeneration: count("The generation of the object that this status is about."),
+    expectedMachines: count("How many Machines are looked at."),
+    currentHealthy: count("How many of them have a Node and none of the conditions."),
+    remediationsAllowed: count(
+      "How many more may become unhealthy and get new hosts all the same; 0 where too many are.",
+    ),
+    conditions,
+  },
+  "What is the case.",
+);
+
 /** The one source of the types and the CRDs' schemas of statuses. Source: docs/cluster-api.md#types. */
 export const statuses = {
   Cluster: clusterStatus,
   Machine: machineStatus,
   MachineSet: machineSetStatus,
   MachineDeployment: machineDeploymentStatus,
+  MachineHealthCheck: machineHealthCheckStatus,
 } as const satisfies Readonly<Record<string, TSchema>>;
 
 export type ClusterStatus = Shown<Static<typeof clusterStatus>>;
@@ -316,6 +331,7 @@ export type Condition = NonNullable<ClusterStatus["conditions"]>[number];
 export type DriftStatus = Shown<Static<typeof driftStatus>>;
 export type MachineStatus = Shown<Static<typeof machineStatus>>;
 export type MachineSetStatus = Shown<Static<typeof machineSetStatus>>;
+export type MachineHealthCheckStatus = Shown<Static<typeof machineHealthCheckStatus>>;
 export type MachineDeploymentStatus = Shown<Static<typeof machineDeploymentStatus>>;
 
 /** Read-only at every depth: a status is made at once, and then shown. */

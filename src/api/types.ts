@@ -11,13 +11,15 @@ export type MachineSetObject = ObjectOf<"MachineSet">;
 export type MachineDeploymentObject = ObjectOf<"MachineDeployment">;
 export type MachineClassObject = ObjectOf<"MachineClass">;
 export type MachineDrainRuleObject = ObjectOf<"MachineDrainRule">;
+export type MachineHealthCheckObject = ObjectOf<"MachineHealthCheck">;
 export type AnyObject =
   | ClusterObject
   | MachineObject
   | MachineSetObject
   | MachineDeploymentObject
   | MachineClassObject
-  | MachineDrainRuleObject;
+  | MachineDrainRuleObject
+  | MachineHealthCheckObject;
 /** An object that is a cluster or belongs to one. */
 export type ClusterMember = Exclude<AnyObject, ObjectOf<SharedKind>>;
 export type { WrittenMachineSpec, WrittenVersions };
@@ -44,12 +46,28 @@ export interface Desired {
   readonly machineDeployments: readonly MachineDeploymentObject[];
   /** Those of its namespace that are for Machines of it. */
   readonly drainRules: readonly MachineDrainRuleObject[];
+  readonly healthChecks: readonly MachineHealthCheckObject[];
 }
 
 /** All of its objects in one list. */
 export function objectsOf(desired: Desired): AnyObject[] {
-  const { cluster, machineDeployments, machineSets, machines, drainRules } = desired;
-  return [cluster, ...machineDeployments, ...machineSets, ...machines, ...drainRules];
+  const { cluster, machineDeployments, machineSets, machines, drainRules, healthChecks } = desired;
+  return [
+    cluster,
+    ...machineDeployments,
+    ...machineSets,
+    ...machines,
+    ...drainRules,
+    ...healthChecks,
+  ];
+}
+
+/** The labels of each Machine of an object. */
+export function machineLabelsOf(
+  object: MachineObject | MachineSetObject | MachineDeploymentObject,
+): Readonly<Record<string, string>> {
+  const { metadata } = object.kind === "Machine" ? object : object.spec.template;
+  return metadata?.labels ?? {};
 }
 
 /** "<namespace>/<name>". */

@@ -38,6 +38,7 @@ export function machineAnnotations(object: AnyObject): Annotations[] {
       return [object.metadata.annotations];
     case "MachineClass":
     case "MachineDrainRule":
+    case "MachineHealthCheck":
       return [];
   }
 }

@@ -21,7 +21,9 @@ export function clusterDriftText(
   const { cluster, provider, revision, judged } = drifted;
   const { report } = judged;
   const notes = clusterNotes(drifted).flatMap((note) => folded(note, columns));
-  const items = shownItems(drifted).flatMap((one) => itemLines(one, columns, colors));
+  const shown = shownItems(drifted);
+  const room = Math.max(...shown.map(({ item }) => item.class.length), "missing".length);
+  const items = shown.flatMap((one) => itemLines(one, room, { columns, colors }));
   const head = `Cluster ${cluster}   provider ${provider}   revision ${revision}`;
   const sum =
     judged.items.length === 0
@@ -46,12 +48,16 @@ function folded(text: string, columns: number): string[] {
 }
 
 /** What has drifted, how, and what becomes of it; below it where the line would be too long. */
-function itemLines(one: JudgedItem, columns: number, colors: Colors): string[] {
+function itemLines(
+  one: JudgedItem,
+  room: number,
+  { columns, colors }: Pick<Terminal, "colors" | "columns">,
+): string[] {
   const { item } = one;
   const colour = colourOf(item.class, colors);
   const resource = item.machine === undefined ? "" : ` (${item.kind} ${item.name})`;
   const id = item.id === undefined ? "" : ` ${item.id}`;
-  const head = `  ${driftSigns[item.class]} ${item.class.padEnd(7)} ${subjectText(item)}${resource}${id}`;
+  const head = `  ${driftSigns[item.class]} ${item.class.padEnd(room)} ${subjectText(item)}${resource}${id}`;
   const finding = findingText(item);
   const branch = "    ";
   return [
@@ -64,6 +70,7 @@ function colourOf(found: DriftClass, colors: Colors): (text: string) => string {
   switch (found) {
     case "missing":
     case "failed":
+    case "unhealthy":
     case "leaving":
       return colors.red;
     case "changed":

@@ -8,7 +8,7 @@ import type { Manifests } from "../manifest/desired.js";
 import type { StackState } from "../engine/backend/state.js";
 import { type Survey, survey } from "../engine/operations/survey.js";
 import { holdOf, withHold } from "../drift/hold.js";
-import { rulesOfRequest } from "../drift/plan-with-drift.js";
+import { rulesOfHealing } from "../drift/plan-with-drift.js";
 import type { Engine } from "../engine/pulumi/engine.js";
 import { settleLastCalls } from "../engine/run/recover.js";
 import { callContext } from "../engine/run/handler-session.js";
@@ -73,7 +73,7 @@ export async function surveyCluster(
   const found = await survey(
     omitUndefined({
       desired,
-      driftRules: rulesOfRequest(objects),
+      driftRules: rulesOfHealing(objects, context.clock.now()),
       nodeReports: new NodeReports(openWorkload),
       positionOf: (object, path) => manifests.positionOf(object, path),
       provider,

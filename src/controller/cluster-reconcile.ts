@@ -3,6 +3,7 @@ import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
+import { type MachineHealth, healthOf } from "../drift/health.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
@@ -115,6 +116,7 @@ export class ClusterReconcile {
           objects: objectsOf(intent.desired),
           memory: cluster.drift,
           nowMs: clock.now(),
+          heals: { liveAnnotations: intent.liveAnnotations },
         },
         newClusterUid: () => this.options.newClusterUid(),
         newDigestKey: () => this.options.newDigestKey(),
@@ -148,7 +150,10 @@ export class ClusterReconcile {
     );
     if (failedAttempt === undefined) cluster.succeeded();
     await this.show(view);
-    const ends = [failedAttempt?.untilMs, frozen?.thawsAtMs].filter((ms) => ms !== undefined);
+    const { nextMs } = this.health(state, observation);
+    const ends = [failedAttempt?.untilMs, frozen?.thawsAtMs, nextMs].filter(
+      (ms) => ms !== undefined,
+    );
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
     cluster.settled(
       view,
@@ -258,7 +263,8 @@ export class ClusterReconcile {
       if (this.failedAttempt === undefined) cluster.succeeded();
       // What comes behind an adoption or an import, a further stage, or drift beyond this transaction's budget: the next look tells.
       const isFirst = plan.stage !== undefined || comesFirst(plan);
-      const more = isFirst || (judged?.items.length ?? 0) > 0;
+      const isAiling = this.health(state, observation).unhealthy.size > 0;
+      const more = isFirst || isAiling || (judged?.items.length ?? 0) > 0;
       if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
         await this.show(this.view(state, observation, { phase: "Running", isSettled: true }));
         return { kind: "retryAfter", ms: 0 };
@@ -343,6 +349,12 @@ export class ClusterReconcile {
     await this.statusWriter.settle(view);
   }
 
+  private health(state: StackState, observation: Observation): MachineHealth {
+    const { desired, liveAnnotations } = this.request.intent;
+    const rules = { objects: objectsOf(desired), nowMs: this.options.clock.now(), liveAnnotations };
+    return healthOf(state, observation, rules);
+  }
+
   private view(
     state: StackState,
     observation: Observation,
@@ -372,6 +384,7 @@ export class ClusterReconcile {
       planned: isRecorded ? undefined : planned?.target,
       progress,
       drift: driftStatus,
+      health: this.health(state, observation).checks,
       clusterUid,
       message,
       terminalError,

@@ -1,6 +1,6 @@
 import type { CapstanError } from "../api/error.js";
 import { sameJson } from "../api/json.js";
-import { type DriftMemory, hasDrift, type JudgedDrift, noMemory } from "../drift/judge.js";
+import { type DriftMemory, type JudgedDrift, newsOf, noMemory } from "../drift/judge.js";
 import { type Diagnostic, diagnosticText } from "../manifest/diagnostic.js";
 import { type Backoff, backoffMs } from "../provider/backoff.js";
 import {
@@ -141,10 +141,10 @@ export class ClusterState {
 
   /** A look has been judged. Whether it found other drift than the last one, or none any more. */
   driftSeen(judged: JudgedDrift): boolean {
-    const fingerprint = hasDrift(judged) ? judged.report.fingerprint : undefined;
-    const isNews = fingerprint !== this.toldDrift;
+    const news = newsOf(judged);
+    const isNews = news !== this.toldDrift;
     this.memory = judged.memory;
-    this.toldDrift = fingerprint;
+    this.toldDrift = news;
     return isNews;
   }
 

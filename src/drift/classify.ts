@@ -29,6 +29,7 @@ import type {
 } from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
+import { type Ailment, type MachineHealth, healthOf, type HealthRules } from "./health.js";
 import { heldNode, nodeFields } from "./node-fields.js";
 
 /** How a resource is not what is recorded. */
@@ -37,6 +38,7 @@ export type DriftClass = DriftItem["class"];
 export const driftClasses = [
   "missing",
   "failed",
+  "unhealthy",
   "leaving",
   "changed",
   "extra",
@@ -67,6 +69,8 @@ export type DriftItem = Subject &
         /** Why, where the cloud says so. */
         readonly failure?: Failure;
       }
+    /** A host that runs, and whose Machine a health check does not find healthy. */
+    | { readonly class: "unhealthy"; readonly ailment: Ailment }
     /** A host that runs, and that the cloud is to take away. */
     | {
         readonly class: "leaving";
@@ -122,9 +126,11 @@ export interface DriftReport {
   readonly items: readonly DriftItem[];
   /** Why the cloud could not be read. */
   readonly unreadable?: string;
+  /** What health checks say of the cluster's machines; absent: nobody asked, or the cloud could not be read. */
+  readonly health?: Omit<MachineHealth, "unhealthy">;
   /** Fields that the cloud cannot show, by kind; absent: it shows all of them. */
   readonly notChecked?: readonly UncheckedFields[];
-  /** The same for the same findings, whenever and wherever they are made. */
+  /** The same for the same findings about the cloud, whenever and wherever they are made; Nodes say nothing about that. */
   readonly fingerprint: string;
 }
 
@@ -140,7 +146,12 @@ export function classifyDrift(
   state: PriorState,
   sight: ObservationResult,
   provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
+  healthRules?: HealthRules,
 ): DriftReport {
+  const health =
+    healthRules === undefined || "failed" in sight
+      ? undefined
+      : healthOf(state, sight, healthRules);
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
   const wantedOf = wantedSpecs(state);
@@ -153,6 +164,7 @@ export function classifyDrift(
               subject: subjectOf(resource),
               wanted: wantedOf(resource),
               node: heldNode(state, sight, resource.key),
+              ailment: health?.unhealthy.get(resource.key),
               provider,
             }),
           ),
@@ -161,20 +173,31 @@ export function classifyDrift(
         ];
   const items = inReportOrder(found);
   const listed = "failed" in sight ? 0 : sight.listed;
-  const unreadable = "failed" in sight ? { unreadable: sight.failed } : {};
   const machines = settled.flatMap((resource) => subjectOf(resource).machine ?? []);
   const members = machines.filter(({ controlPlane }) => controlPlane).length;
-  return {
+  return omitUndefined({
     cluster: state.transaction?.target.cluster ?? "",
     recorded: settled.length,
     members,
     workers: machines.length - members,
     listed,
     items,
-    ...unreadable,
-    ...uncheckedAmong(settled, provider),
-    fingerprint: digestOf([items.map(traitsOf), listed === 0], fingerprintDigits),
-  };
+    unreadable: "failed" in sight ? sight.failed : undefined,
+    health: health && withoutAilments(health),
+    notChecked: uncheckedAmong(settled, provider),
+    fingerprint: digestOf(
+      [items.filter((one) => one.class !== "unhealthy").map(traitsOf), listed === 0],
+      fingerprintDigits,
+    ),
+  });
+}
+
+/** They are told as items. */
+function withoutAilments({
+  unhealthy: _unhealthy,
+  ...health
+}: MachineHealth): Omit<MachineHealth, "unhealthy"> {
+  return health;
 }
 
 /** How many items there are of each class. Pure. */
@@ -183,6 +206,7 @@ export function driftCounts({ items }: DriftReport): Record<DriftClass, number> 
   return {
     missing: count("missing"),
     failed: count("failed"),
+    unhealthy: count("unhealthy"),
     leaving: count("leaving"),
     changed: count("changed"),
     extra: count("extra"),
@@ -194,12 +218,12 @@ export function driftCounts({ items }: DriftReport): Record<DriftClass, number> 
 function uncheckedAmong(
   recorded: readonly RecordedResource[],
   provider: Pick<InfrastructureProvider, "handlers">,
-): Pick<DriftReport, "notChecked"> {
+): DriftReport["notChecked"] {
   const kinds = [...new Set(recorded.map(({ kind }) => kind))];
   const notChecked = kinds
     .map((kind): UncheckedFields => ({ kind, fields: unobservableOf(provider, kind) }))
     .filter(({ fields }) => fields.length > 0);
-  return notChecked.length === 0 ? {} : { notChecked };
+  return notChecked.length === 0 ? undefined : notChecked;
 }
 
 /** What is recorded, done, and wanted by the last transaction. */
@@ -246,6 +270,7 @@ function itemOf(
     readonly wanted: JsonObject;
     /** What its Node says of itself, as far as that is held against its spec. */
     readonly node: NodeReport | undefined;
+    readonly ailment: Ailment | undefined;
     readonly provider: VerdictGiver;
   },
 ): DriftItem[] {
@@ -258,6 +283,8 @@ function itemOf(
     return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
   }
   const { leavesAtMs } = observed;
+  if (about.ailment !== undefined)
+    return [{ ...subject, class: "unhealthy", ailment: about.ailment }];
   if (leavesAtMs !== undefined)
     return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
   const { asked, verdict: back } = nearestChoice(

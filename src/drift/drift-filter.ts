@@ -13,6 +13,7 @@ import {
 import { isLost } from "../provider/failure.js";
 import type { DriftItem, DriftReport } from "./classify.js";
 import { driftText } from "./fields.js";
+import { ailmentText } from "./health.js";
 import type { JudgedItem } from "./judge.js";
 
 /**
@@ -54,7 +55,7 @@ export function driftFilterOf(
     hidden: items.filter(isOurs).flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
     unfit: new Map(
       items
-        .filter((one) => one.decision.kind === "replace" && !isAsked(one))
+        .filter((one) => isHealed(one) || (one.decision.kind === "replace" && !isAsked(one)))
         .map(({ item }) => [item.key, unfitText(item)]),
     ),
   };
@@ -73,7 +74,12 @@ export function filterOfAllDrift({ items }: DriftReport): DriftFilter {
 
 /** Whether a finding with this decision is shown otherwise than it is. Pure. */
 export function isFiltered(one: JudgedItem): boolean {
-  return isOurs(one) && one.decision.kind !== "correct";
+  return isOurs(one) && (one.decision.kind !== "correct" || isHealed(one));
+}
+
+/** A host that the cloud has nothing against, and that is to go all the same. */
+function isHealed({ item, decision }: JudgedItem): boolean {
+  return item.class === "unhealthy" && decision.kind === "correct";
 }
 
 /** What a plan that is made with a filter leaves as it is. Pure. */
@@ -107,7 +113,7 @@ export function filtered(
     if (record === undefined) return [key, observed];
     if (masked.has(key)) return [key, asRecorded(record, observed)];
     if (reason === undefined || observed === "gone") return [key, observed];
-    return [key, { ...observed, spec: recordedSpec(record), unfit: reason }];
+    return [key, { ...observed, spec: recordedSpec(record), unfit: reason, missing: "health" }];
   };
   return {
     ...observation,
@@ -146,6 +152,7 @@ function hiddenAs(because: IgnoredDrift["because"], item: DriftItem): HiddenDrif
 }
 
 function unfitText(item: JudgedItem["item"]): string {
+  if (item.class === "unhealthy") return ailmentText(item.ailment);
   const fields = "fields" in item ? `: ${driftText(item.fields)}` : "";
   return `it drifted${fields}; its drift policy asks for a new host`;
 }

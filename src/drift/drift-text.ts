@@ -5,8 +5,10 @@ import { failureReason } from "../provider/failure.js";
 import { leavingText } from "../plan/decisions/verdicts.js";
 import type { DriftItem, ExtraOrigin } from "./classify.js";
 import { driftText } from "./fields.js";
+import { ailmentText } from "./health.js";
 import type { FreezeCause } from "./freeze.js";
-import type { DriftDecision, JudgedDrift, JudgedItem, ReportCause } from "./judge.js";
+import type { DriftDecision, ReportCause } from "./decision.js";
+import type { JudgedDrift, JudgedItem } from "./judge.js";
 
 // Drift in words: for people, events and documents alike. Pure.
 
@@ -20,7 +22,8 @@ export function findingText(item: DriftItem): string {
   const fields = "fields" in item ? driftText(item.fields) : "";
   const reason = "failure" in item ? failureReason(item.failure) : "";
   const leaves = "leavesAtMs" in item ? leavingText("it", item.leavesAtMs) : "";
-  return [reason, leaves, fields].filter((text) => text !== "").join("; ");
+  const ailment = "ailment" in item ? ailmentText(item.ailment) : "";
+  return [ailment, reason, leaves, fields].filter((text) => text !== "").join("; ");
 }
 
 /** What the watch loop would do about it, and why. */
@@ -87,6 +90,12 @@ function causeText(cause: ReportCause): string {
       return "a control-plane host goes only when somebody asks for it: capstan up shows the plan";
     case "external":
       return "it is not ours; capstan up --refresh-lookups goes by what it is now";
+    case "check":
+      return `MachineHealthCheck ${cause.check} acts on fewer or more than ${cause.unhealthy} unhealthy of ${counted(cause.machines, "machine")}`;
+    case "tooManyUnhealthy":
+      return `${unhealthyText(cause)}; ${driftAnnotations.maxUnhealthy} says how many`;
+    case "quorum":
+      return `${cause.healthy} of ${counted(cause.members, "control-plane member")} ${wordFor(cause.healthy, "is", "are")} healthy, too few to do without it`;
     case "noRemedy":
       return "it failed, and nothing else can take its place";
   }
@@ -107,11 +116,16 @@ export function freezeText(cause: FreezeCause): string {
       return `all ${counted(cause.resources, "resource is", "resources are")} gone at once`;
     case "noneListed":
       return `the listing shows none of ${counted(cause.resources, "resource")}, and yet some of them exist`;
-    case "tooManyUnhealthy": {
-      const { unhealthy, machines, allowed } = cause;
-      return `${unhealthy} of ${counted(machines, "machine")} ${wordFor(unhealthy, "is", "are")} gone or failed, and ${allowed} may be`;
-    }
+    case "tooManyUnhealthy":
+      return unhealthyText(cause, "gone or failed");
   }
+}
+
+function unhealthyText(
+  { unhealthy, machines, allowed }: Extract<FreezeCause, { kind: "tooManyUnhealthy" }>,
+  how = "unhealthy",
+): string {
+  return `${unhealthy} of ${counted(machines, "machine")} ${wordFor(unhealthy, "is", "are")} ${how}, and ${allowed} may be`;
 }
 
 /** What ends a freeze; nothing for what is not frozen. `timeOf` writes a time. */

@@ -4,42 +4,13 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
 import { applyPolicy, policiesOf } from "../compile/update-policy.js";
-import type { DriftItem, DriftReport, ExtraOrigin } from "./classify.js";
+import type { DriftItem, DriftReport } from "./classify.js";
 import { type Freeze, type FreezeMemory, implausible, type Thaw, thawedBy } from "./freeze.js";
 import { budgetsOf, type DriftBudgets, roomFor } from "./budgets.js";
+import type { DriftDecision, BudgetGroup } from "./decision.js";
+import { remediationOf } from "./remediation.js";
+import type { HealthRules } from "./health.js";
 import { driftPoliciesOf } from "./policy.js";
-
-/** What is to become of one finding, and why. JSON data. */
-export type DriftDecision =
-  /** The next transaction makes it as it shall be. */
-  | { readonly kind: "correct"; readonly how: Correction }
-  /** The next transaction puts a new host in its place, because its policy asks for that. */
-  | { readonly kind: "replace" }
-  | { readonly kind: "report"; readonly because: ReportCause }
-  | { readonly kind: "ignore" }
-  /** The cluster is frozen: its freeze says why. */
-  | { readonly kind: "frozen" }
-  /** A later transaction's turn: this one holds as many corrections as it may. */
-  | { readonly kind: "overBudget"; readonly of: MachineGroup; readonly allowed: number };
-
-/** create: again, or a new host; update: in place; replace: by a new one; remove: what nobody wants. */
-type Correction = "create" | "update" | "replace" | "remove";
-
-export type ReportCause =
-  | { readonly kind: "policy" }
-  /** It is an extra resource that no apply has left. */
-  | { readonly kind: "notOrphaned"; readonly origin: Exclude<ExtraOrigin, "orphaned"> }
-  /** There is no way back that provider and update policy allow. */
-  | { readonly kind: "unsupported"; readonly reason: string }
-  /** It is used and not ours. */
-  | { readonly kind: "external" }
-  /** It failed, and is no host that another could take the place of. */
-  | { readonly kind: "noRemedy" }
-  /** A control-plane host would go, with what it stores: that is somebody's to ask for. */
-  | { readonly kind: "member" };
-
-/** Whose budget a correction counts against. */
-type MachineGroup = "members" | "workers";
 
 export interface JudgedItem {
   readonly item: DriftItem;
@@ -76,6 +47,8 @@ export interface DriftRules {
   readonly objects: readonly AnyObject[];
   readonly memory: DriftMemory;
   readonly nowMs: number;
+  /** Health checks count; absent: nobody looks at what Nodes say of their health. */
+  readonly heals?: Pick<HealthRules, "liveAnnotations">;
 }
 
 /**
@@ -99,7 +72,9 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
         ? { kind: "ignore" }
         : isFrozen && item.external !== true
           ? { kind: "frozen" }
-          : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
+          : item.class === "unhealthy"
+            ? remediationOf(item, { policy, updatePolicyOf: updatePolicy, report, budgets })
+            : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
     return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
   });
   return omitUndefined({
@@ -113,6 +88,15 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
       frozen: cause === undefined ? undefined : { fingerprint: report.fingerprint, sinceMs: since },
     }),
   });
+}
+
+/** The same for what there is no more to say of than before: what drifted, who is unhealthy, and whether that is acted on. Pure. */
+export function newsOf(judged: JudgedDrift): string | undefined {
+  if (!hasDrift(judged)) return undefined;
+  const unhealthy = judged.items.flatMap(({ item, decision }) =>
+    item.class === "unhealthy" ? [`${item.key} ${decision.kind}`] : [],
+  );
+  return [judged.report.fingerprint, ...unhealthy].join(" ");
 }
 
 /** Whether anything drifted that somebody wants to know of. Pure. */
@@ -144,7 +128,7 @@ function sparingMembers(
 }
 
 function decide(
-  item: DriftItem,
+  item: Exclude<DriftItem, { class: "unhealthy" }>,
   policy: Exclude<DriftPolicy, "ignore">,
   updatePolicyOf: ReturnType<typeof policiesOf>,
 ): DriftDecision {
@@ -203,12 +187,12 @@ function withinBudget(
   budgets: DriftBudgets,
 ): JudgedItem[] {
   const room = roomFor(budgets, report);
-  const inTurn = (of: MachineGroup) =>
+  const inTurn = (of: BudgetGroup) =>
     [...items.filter((one) => machineGroupOf(one) === of)].sort(
       (left, right) =>
         Number(left.item.class === "changed") - Number(right.item.class === "changed"),
     );
-  const late = new Map<JudgedItem, MachineGroup>(
+  const late = new Map<JudgedItem, BudgetGroup>(
     (["members", "workers"] as const).flatMap((of) =>
       inTurn(of)
         .slice(room[of])
@@ -222,7 +206,7 @@ function withinBudget(
   });
 }
 
-function machineGroupOf({ item, decision }: JudgedItem): MachineGroup | undefined {
+function machineGroupOf({ item, decision }: JudgedItem): BudgetGroup | undefined {
   const { machine } = item;
   const isCorrected = decision.kind === "correct" || decision.kind === "replace";
   if (machine === undefined || item.class === "extra" || !isCorrected) return undefined;

@@ -47,6 +47,11 @@ export function rulesOfRequest(objects: readonly AnyObject[]): PlanDriftRules {
   return { leaves: "ignored", objects, memory: noMemory, nowMs: 0 };
 }
 
+/** The same for one that is to heal what health checks find, too: what goes back is not mixed with that. */
+export function rulesOfHealing(objects: readonly AnyObject[], nowMs: number): PlanDriftRules {
+  return { ...rulesOfRequest(objects), nowMs, heals: {} };
+}
+
 /** What drifted, and what is to become of it. */
 export function judgedDrift(
   state: PriorState,
@@ -54,7 +59,9 @@ export function judgedDrift(
   provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
   rules: DriftRules,
 ): JudgedDrift {
-  return judgeDrift(classifyDrift(state, sight, provider), rules);
+  const { objects, nowMs, heals } = rules;
+  const health = heals && { objects, nowMs, ...heals };
+  return judgeDrift(classifyDrift(state, sight, provider, health), rules);
 }
 
 /** The plan of a request, with what the rules leave alone left out. Throws what `makePlan` throws. */
@@ -68,7 +75,9 @@ export function planWithDrift(
   const items =
     rules.leaves === "byPolicy"
       ? judged.items
-      : judged.items.filter(({ decision }) => decision.kind === "ignore");
+      : judged.items.filter(
+          ({ item, decision }) => decision.kind === "ignore" || item.class === "unhealthy",
+        );
   const asked = items.some(isFiltered) ? requestedChange(request, observation, judged) : undefined;
   const driftFilter = driftFilterOf(items, asked);
   return { plan: planThrough(driftFilter, request, observation), judged, driftFilter };

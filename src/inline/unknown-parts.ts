@@ -27,13 +27,14 @@ export function withRecordedValues(desired: Desired, recorded: readonly AnyObjec
     );
     return filled(asJson(object), before && asJson(before)) as unknown as O;
   };
-  const { cluster, machines, machineSets, machineDeployments, drainRules } = desired;
+  const { cluster, machines, machineSets, machineDeployments, drainRules, healthChecks } = desired;
   return {
     cluster: fill(cluster),
     machines: machines.map(fill),
     machineSets: machineSets.map(fill),
     machineDeployments: machineDeployments.map(fill),
     drainRules: drainRules.map(fill),
+    healthChecks: healthChecks.map(fill),
   };
 }
 

@@ -7,7 +7,7 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { findServed, presentApiVersion } from "../api/served-versions.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
-import { deletionAnnotationsAmong } from "../api/machine-annotations.js";
+import { machineAnnotationsAmong } from "../api/machine-annotations.js";
 import type { MachineAnnotations } from "../records/host-machine.js";
 import { deleteMarksAmong } from "../api/delete-marks.js";
 import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
@@ -68,7 +68,7 @@ export function intentOf(
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
   const memory = uidMemoryOf(cluster);
   const { released, held } = goingIn(live);
-  const liveAnnotations = deletionAnnotationsIn(live);
+  const liveAnnotations = ownAnnotationsIn(live);
   if (isDeleting(cluster)) {
     const waitsFor = [...held, ...said(liveAnnotations)];
     const digest = waitsFor.length === 0 ? "remove" : `remove ${digestOf(waitsFor, 16)}`;
@@ -122,10 +122,10 @@ export function intentOf(
 }
 
 /** Of all Machines, also those that are being deleted: what is on the object counts, whatever it was made from. */
-function deletionAnnotationsIn({ members }: LiveCluster): MachineAnnotations {
+function ownAnnotationsIn({ members }: LiveCluster): MachineAnnotations {
   const machines = members.filter(({ kind }) => kind === "Machine");
   return Object.fromEntries(
-    machines.map(({ metadata }) => [metadata.name, deletionAnnotationsAmong(metadata.annotations)]),
+    machines.map(({ metadata }) => [metadata.name, machineAnnotationsAmong(metadata.annotations)]),
   );
 }
 

@@ -66,6 +66,10 @@ export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
   if (isSharedKind(kind)) return undefined;
   const { namespace, name, labels } = metadata;
   if (kind === "Cluster") return `${namespace}/${name}`;
+  if (kind === "MachineHealthCheck") {
+    const checked = spec?.["clusterName"];
+    return typeof checked === "string" ? `${namespace}/${checked}` : undefined;
+  }
   const template = spec?.["template"] as
     { metadata?: { labels?: Readonly<Record<string, string>> } } | undefined;
   const cluster = labels?.[clusterNameLabel] ?? template?.metadata?.labels?.[clusterNameLabel];
@@ -94,7 +98,7 @@ export interface LiveCluster {
   readonly key: ClusterKey;
   /** Absent where only members are left. */
   readonly cluster?: LiveObject;
-  /** Machines, MachineSets and MachineDeployments: users' and derived ones. */
+  /** Machines, MachineSets and MachineDeployments, users' and derived ones, and MachineHealthChecks. */
   readonly members: readonly LiveObject[];
   /** MachineClasses of the namespace. */
   readonly classes: readonly LiveObject[];

@@ -102,7 +102,13 @@ function newObject(object: AnyObject, more: Readonly<Record<string, string>>): N
 }
 
 /** From the makers to the made, so that nobody makes anew what goes. */
-const departures = ["MachineDeployment", "MachineSet", "Machine", "Cluster"] as const;
+const departures = [
+  "MachineHealthCheck",
+  "MachineDeployment",
+  "MachineSet",
+  "Machine",
+  "Cluster",
+] as const;
 
 /**
  * The next writes that take a cluster's objects out of an API server although its hosts run on. First every

@@ -39,6 +39,7 @@ import {
   clusterConditionsOf,
   clusterStatusOf,
   machineDeploymentStatusOf,
+  machineHealthCheckStatusOf,
   machineSetStatusOf,
   rolloutSetOf,
   type StatusInput,
@@ -126,6 +127,7 @@ class Projection {
       ...(this.input.view.isSettled ? this.forgottenSets() : []),
       ...this.input.machines.flatMap((view) => this.machineWrites(view)),
       ...(this.input.view.isSettled ? this.leftMachines() : []),
+      ...this.ofKind("MachineHealthCheck").flatMap((one) => this.healthCheckWrites(one)),
     ];
   }
 
@@ -338,6 +340,19 @@ class Projection {
 
   private shown(on: LiveObject, status: object): ApiWrite[] {
     return statusPatch(on, redactedCopy(status, this.input.redact));
+  }
+
+  /** What was told of it before stays where nobody has looked since. */
+  private healthCheckWrites(check: LiveObject): ApiWrite[] {
+    const { health } = this.input.view;
+    const found = health?.find((one) => one.check === check.metadata.name);
+    const ownerReferences = this.ownedByCluster(check);
+    return [
+      ...patched(check, { metadata: { ...check.metadata, ownerReferences } }),
+      ...(found === undefined
+        ? []
+        : this.shown(check, machineHealthCheckStatusOf(check, found, this.input))),
+    ];
   }
 
   private leftMachines(): ApiWrite[] {

@@ -11,7 +11,8 @@ export interface ConditionState {
     | "CertificatesValid"
     | "CertificatesAvailable"
     | "Deleting"
-    | "DrainingSucceeded";
+    | "DrainingSucceeded"
+    | "RemediationAllowed";
   readonly status: "True" | "False" | "Unknown";
   /** One word in CamelCase. */
   readonly reason: string;

@@ -1,3 +1,4 @@
+import { counted, wordFor } from "../api/counted.js";
 import { selectorText } from "../api/label-selector.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { LabelSelector } from "../api/schema.js";
@@ -5,9 +6,11 @@ import type {
   ClusterStatus,
   Condition,
   MachineDeploymentStatus,
+  MachineHealthCheckStatus,
   MachineSetStatus,
 } from "../api/status.js";
 import { type Desired, providerValue } from "../api/types.js";
+import type { CheckedHealth } from "../drift/health.js";
 import type { NodeKey } from "../graph/graph.js";
 import { cloudResources } from "../records/prior-state.js";
 import { clusterIn } from "../records/target.js";
@@ -232,6 +235,26 @@ export function machineDeploymentStatusOf(
       readiness(isComplete, { failure, view }),
       progressing(isUnderWay, { failure, view, isComplete }),
     ]),
+  };
+}
+
+/** A MachineHealthCheck's status. Pure. */
+export function machineHealthCheckStatusOf(
+  check: LiveObject,
+  { expected, healthy, allowed, isAllowed }: CheckedHealth,
+  input: StatusInput,
+): MachineHealthCheckStatus {
+  const type = "RemediationAllowed";
+  const message = `${expected - healthy} of ${counted(expected, "machine")} ${wordFor(expected - healthy, "is", "are")} unhealthy`;
+  const state: ConditionState = isAllowed
+    ? { type, status: "True", reason: type }
+    : { type, status: "False", reason: "TooManyUnhealthy", message };
+  return {
+    ...generation(input.generationOf(check)),
+    expectedMachines: expected,
+    currentHealthy: healthy,
+    remediationsAllowed: allowed,
+    conditions: conditionsIn(check, input, [state]),
   };
 }
 

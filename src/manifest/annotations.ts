@@ -7,7 +7,7 @@ import {
   parseBound,
   parseFreezeTime,
 } from "../api/drift-policy.js";
-import { isAboutDeletion } from "../api/machine-annotations.js";
+import { isOfMachines } from "../api/machine-annotations.js";
 import { keyAlgorithmAnnotation, keyAlgorithms } from "../api/key-algorithm.js";
 import { isKeyStage, keysAnnotation } from "../api/key-stage.js";
 import {
@@ -154,13 +154,13 @@ function checkOwn(
 
 /** Annotations of Cluster API that say nothing where they stand. Pure. */
 export function idleMarks(object: AnyObject): Violation[] {
-  return [...idleDeleteMarks(object), ...idleDeletionTerms(object)];
+  return [...idleDeleteMarks(object), ...idleMachineTerms(object)];
 }
 
-/** What says how the deletion of a Machine goes: on all but Machines and templates, of which Machines have it. */
-function idleDeletionTerms(object: AnyObject): Violation[] {
+/** What says something of a Machine: on all but Machines and templates, of which Machines have it. */
+function idleMachineTerms(object: AnyObject): Violation[] {
   return annotationsIn(object)
-    .filter(({ name, place }) => isAboutDeletion(name) && !machinesOnly.includes(place))
+    .filter(({ name, place }) => isOfMachines(name) && !machinesOnly.includes(place))
     .map(({ place, path }) => ({
       code: "NO_EFFECT",
       path,

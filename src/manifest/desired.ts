@@ -20,7 +20,7 @@ import {
   stackNameOf,
 } from "../api/types.js";
 import { validate } from "../api/validate.js";
-import { canonicalVersions, oldestControlPlane } from "../api/versions.js";
+import { oldestControlPlane } from "../api/versions.js";
 import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
   checkCluster,
@@ -32,6 +32,8 @@ import {
   checkSkew,
 } from "./checks.js";
 import { checkDrainRule, idleRule, rulesForCluster } from "./drain-rules.js";
+import { dropServerFields, spellVersions } from "./normal-form.js";
+import { checkHealthCheck, idleHealthCheck } from "./health-checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import {
   belongsTo,
@@ -67,7 +69,8 @@ import {
   partsHint,
   type Unsettable,
 } from "./settings.js";
-import { inOurGroup, respell, type Respelling, writtenPath } from "./spelling.js";
+import type { Respelling } from "./respelling.js";
+import { inOurGroup, respell, writtenPath } from "./spelling.js";
 import { unknownObject } from "./unknown-object.js";
 import { checkUnknown, tolerated } from "./unknown-values.js";
 import { forgottenVariable } from "./variables.js";
@@ -310,6 +313,7 @@ class Reader {
         machineSets: objectsOfKind(own, "MachineSet"),
         machineDeployments: objectsOfKind(own, "MachineDeployment"),
         drainRules: rulesForCluster(rules, cluster),
+        healthChecks: objectsOfKind(own, "MachineHealthCheck"),
       };
       this.checkCluster(placed, desired, own);
       return withDefaultDomains(desired, this.providers);
@@ -345,6 +349,7 @@ class Reader {
       ...machineSpecsIn(object).flatMap(checkMachineSpec),
       ...(object.kind === "MachineDeployment" ? checkProgressDeadline(object.spec) : []),
       ...(object.kind === "MachineDrainRule" ? checkDrainRule(object) : []),
+      ...(object.kind === "MachineHealthCheck" ? checkHealthCheck(object) : []),
       ...(object.kind === "MachineSet" || object.kind === "MachineDeployment"
         ? checkSelector(object.spec.selector, object.spec.template.metadata?.labels ?? {})
         : []),
@@ -362,6 +367,11 @@ class Reader {
     members: readonly Placed<ClusterMember>[],
   ): void {
     this.checkSelectors(members);
+    for (const member of members) {
+      if (member.object.kind !== "MachineHealthCheck") continue;
+      for (const idle of idleHealthCheck(member.object, desired))
+        this.report(member, idle, "warning");
+    }
     const controlPlane = oldestControlPlane(desired);
     for (const member of members) {
       for (const placed of machineSpecsIn(member.object)) {
@@ -468,29 +478,6 @@ function leadsTo(above: MemberPath, path: MemberPath): boolean {
 /** What a user wrote can be of any length; a message cannot. */
 function cut(text: string): string {
   return text.length <= maxMessageLength ? text : `${text.slice(0, maxMessageLength - 3)}...`;
-}
-
-/** What an API server or we ourselves write is not wanted by anybody: it must not look like a change. */
-function dropServerFields(object: AnyObject): void {
-  const { metadata } = object;
-  delete metadata.uid;
-  delete metadata.resourceVersion;
-  delete metadata.generation;
-  delete metadata.creationTimestamp;
-  delete metadata.finalizers;
-  delete metadata.ownerReferences;
-  delete object.status;
-  for (const { spec } of machineSpecsIn(object)) {
-    delete spec.providerID;
-    for (const taint of spec.taints ?? []) delete taint.timeAdded;
-  }
-}
-
-/** v1.35.0 and 1.35.0 are one version: from here on there is one spelling of it. */
-function spellVersions(object: AnyObject): void {
-  for (const { spec } of machineSpecsIn(object)) {
-    if (spec.versions !== undefined) spec.versions = canonicalVersions(spec.versions);
-  }
 }
 
 function objectsOfKind<K extends Kind>(placed: readonly Placed[], kind: K): ObjectOf<K>[] {

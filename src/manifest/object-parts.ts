@@ -25,6 +25,7 @@ export function machineSpecsIn(object: AnyObject): PlacedSpec[] {
     case "Cluster":
     case "MachineClass":
     case "MachineDrainRule":
+    case "MachineHealthCheck":
       return [];
   }
 }
@@ -76,6 +77,7 @@ export function providerValuePaths(kind: Kind): MemberPath[] {
     case "MachineClass":
       return [["providerSpec"]];
     case "MachineDrainRule":
+    case "MachineHealthCheck":
       return [];
   }
 }
@@ -101,8 +103,9 @@ export function withReplaced<T>(
   return member === members[part] ? value : ({ ...members, [part]: member } as T);
 }
 
-/** The Cluster's name on the object itself or, for sets, on their template. */
+/** The name of the Cluster that a health check names, that is on the object itself or, for sets, on their template. */
 export function clusterOf(object: ClusterMember): string | undefined {
+  if (object.kind === "MachineHealthCheck") return object.spec.clusterName;
   const own = object.metadata.labels?.[clusterNameLabel];
   if (own !== undefined || !("template" in object.spec)) return own;
   return object.spec.template.metadata?.labels?.[clusterNameLabel];

@@ -108,7 +108,10 @@ export function checkOwner(
   return [
     {
       code: "CLUSTER_MISSING",
-      path: ["metadata", "labels", clusterNameLabel],
+      path:
+        object.kind === "MachineHealthCheck"
+          ? ["spec", "clusterName"]
+          : ["metadata", "labels", clusterNameLabel],
       summary:
         name === undefined
           ? `belongs to no Cluster: label ${clusterNameLabel} is missing`

@@ -2,13 +2,9 @@ import { parse } from "yaml";
 import { isJsonObject } from "../api/json.js";
 import type { MemberPath } from "../api/diagnostic-codes.js";
 import { apiVersion } from "../api/schema.js";
+import { formerHealthCheck } from "./former-health-check.js";
+import type { Respelling } from "./respelling.js";
 import { formerTimeouts, secondsOfDuration } from "../api/machine-deletion.js";
-
-/** An older spelling that was rewritten: errors below `now` are shown where `written` stands. */
-export interface Respelling {
-  readonly written: MemberPath;
-  readonly now: MemberPath;
-}
 
 type Members = Record<string, unknown>;
 
@@ -16,7 +12,7 @@ type Members = Record<string, unknown>;
  * Rewrites, in place, what the KEP and the first tags spelled otherwise: dnsDomain for
  * serviceDomain, providerConfig (an object with value, or a text that holds the provider's object)
  * for providerSpec; and what v1beta1 of today's Cluster API did: nodeDrainTimeout: 10m for
- * deletion.nodeDrainTimeoutSeconds: 600. Returns what was rewritten. Source: docs/cluster-api.md#older-spellings.
+ * deletion.nodeDrainTimeoutSeconds: 600, and health checks. Returns what was rewritten. Source: docs/cluster-api.md#older-spellings.
  */
 export function respell(object: Members): Respelling[] {
   const spec = memberOf(object, "spec");
@@ -31,13 +27,17 @@ export function respell(object: Members): Respelling[] {
     ...providerConfig(template, ["spec", "template", "spec"]),
     ...timeouts(spec, ["spec"]),
     ...timeouts(template, ["spec", "template", "spec"]),
+    ...(object["kind"] === "MachineHealthCheck" ? formerHealthCheck(spec) : []),
   ];
 }
 
-/** MachineDrainRules are the same in the group of today's Cluster API: rewritten, in place, as one of ours. */
+/** They are the same in the group of today's Cluster API. */
+const sameThere: readonly unknown[] = ["MachineDrainRule", "MachineHealthCheck"];
+
+/** What is the same in the group of today's Cluster API is rewritten, in place, as one of ours. */
 export function inOurGroup(object: Members): void {
   const isTheirs = /^cluster\.x-k8s\.io\/v1beta[12]$/.test(String(object["apiVersion"]));
-  if (object["kind"] === "MachineDrainRule" && isTheirs) object["apiVersion"] = apiVersion;
+  if (sameThere.includes(object["kind"]) && isTheirs) object["apiVersion"] = apiVersion;
 }
 
 /** The path at which the user wrote what is now at `path`. */

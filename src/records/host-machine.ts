@@ -1,3 +1,4 @@
+import { machineLabelsOf } from "../api/types.js";
 import { type Annotations, machineAnnotations } from "../api/update-policy.js";
 import type { NodeKey } from "../graph/graph.js";
 import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
@@ -37,7 +38,7 @@ export function hostMachines(
     const object = objectOf(machine);
     return {
       machine,
-      labels: labelsIn(object),
+      labels: object === undefined ? {} : machineLabelsOf(object),
       annotations: live[machine.name] ?? annotationsIn(object, machine),
     };
   };
@@ -56,12 +57,6 @@ export function recordedAnnotations(
 
 function annotationsIn(object: OwningObject | undefined, machine: TargetMachine): Annotations {
   return object === undefined ? machine.deletionAnnotations : machineAnnotations(object)[0];
-}
-
-function labelsIn(object: OwningObject | undefined): HostMachine["labels"] {
-  if (object === undefined) return {};
-  const { labels } = object.metadata;
-  return (object.kind === "Machine" ? labels : object.spec.template.metadata?.labels) ?? {};
 }
 
 /** Objects of some targets; those of the first that has one count. */

@@ -96,6 +96,7 @@ export function desiredIn(target: Target): Desired {
     machineSets: of("MachineSet"),
     machineDeployments: of("MachineDeployment"),
     drainRules: of("MachineDrainRule"),
+    healthChecks: of("MachineHealthCheck"),
   };
 }
 

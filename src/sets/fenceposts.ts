@@ -84,7 +84,7 @@ export function isRollingUpdate(bounds: RolloutBounds): boolean {
   return (bounds.strategy?.type ?? "RollingUpdate") === "RollingUpdate";
 }
 
-function scaled(
+export function scaled(
   value: IntOrPercent,
   replicas: number,
   round: (exact: number) => number,

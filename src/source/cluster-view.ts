@@ -1,6 +1,7 @@
 import type { Kind, SharedKind } from "../api/schema.js";
 import type { ClusterPhase, ClusterStatus, DriftStatus, ErrorReason } from "../api/status.js";
 import type { Desired } from "../api/types.js";
+import type { CheckedHealth } from "../drift/health.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { ObservedResources } from "../plan/observation.js";
 import type { Direction } from "../records/transaction.js";
@@ -70,6 +71,8 @@ export interface ClusterView {
   readonly planned?: Target;
   readonly progress?: Progress;
   readonly drift?: DriftStatus;
+  /** What health checks find among its machines; absent: nobody has looked. */
+  readonly health?: readonly CheckedHealth[];
   readonly terminalError?: TerminalError;
   /** Absent: what the objects ask for is there, or nobody has tried yet. */
   readonly unmet?: Unmet;

@@ -143,6 +143,7 @@ describe("CustomResourceDefinitions", () => {
       MachineDeployment: "md",
       MachineClass: "mc",
       MachineDrainRule: "mdr",
+      MachineHealthCheck: "mhc",
     });
     assert.equal(byKind.get("MachineClass")?.spec.names.plural, "machineclasses");
     const scalable = definitions
@@ -167,6 +168,7 @@ describe("CustomResourceDefinitions", () => {
       MachineDeployment: "Cluster Desired Current Ready Available UpToDate Version Age",
       MachineClass: "Provider Holds Age",
       MachineDrainRule: "Behavior Order Age",
+      MachineHealthCheck: "Cluster Expected Healthy Age",
     });
   });
 
@@ -232,6 +234,7 @@ describe("CustomResourceDefinitions", () => {
       ["MachineDeployment", "self.spec.selector == oldSelf.spec.selector"],
       ["MachineClass"],
       ["MachineDrainRule"],
+      ["MachineHealthCheck", "self.spec.clusterName == oldSelf.spec.clusterName"],
     ]);
   });
 

@@ -149,7 +149,7 @@ describe("ClusterState", () => {
 
   describe("of drift", () => {
     const judged = (fingerprint: string, kind: "frozen" | "ignore"): JudgedDrift => {
-      const item = { decision: { kind } } as JudgedItem;
+      const item = { item: { class: "missing" }, decision: { kind } } as JudgedItem;
       const report = { fingerprint } as JudgedDrift["report"];
       const memory = { sinceMs: { [fingerprint]: 1 } };
       return { report, items: [item], memory } as unknown as JudgedDrift;

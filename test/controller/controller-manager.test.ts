@@ -115,7 +115,7 @@ describe("ControllerManager", () => {
     const isWatched = () => asked.some((path) => /clusters(\?watch.*)?$/.test(path));
     assert.equal(isWatched(), false);
     const plurals = ["clusters", "machines", "machinesets", "machinedeployments", "machineclasses"];
-    for (const plural of plurals.concat("machinedrainrules")) {
+    for (const plural of plurals.concat("machinedrainrules", "machinehealthchecks")) {
       answers.set(`${ours}/${plural}?limit=1`, { items: [], metadata: {} });
     }
     // As of a server that has just learnt of them: it is no reason to warn anybody.

@@ -6,12 +6,12 @@ import { driftAnnotations, fingerprintDigits } from "../../src/api/drift-policy.
 import { type Desired, objectsOf } from "../../src/api/types.js";
 import { holdOf } from "../../src/drift/hold.js";
 import type { Hold } from "../../src/plan/plan.js";
-import { rulesOfRequest } from "../../src/drift/plan-with-drift.js";
+import { rulesOfHealing } from "../../src/drift/plan-with-drift.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { objectsOfSample } from "../kube/field-samples.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
-import { type CommandOutcome, FakeEngine } from "../support/fake-engine.js";
+import { type CommandOutcome, type EngineSetup, FakeEngine } from "../support/fake-engine.js";
 import { goingPods } from "../support/fake-pods.js";
 import type { CommandFault } from "../support/faults.js";
 import type { WatchedCall } from "../support/law-watch.js";
@@ -100,12 +100,17 @@ function read(objects: readonly Manifest[]) {
   return { desired, refused: codes("error"), warned: codes("warning") };
 }
 
-const driftRules = (desired: Desired) => rulesOfRequest(objectsOf(desired));
+/** Whoever applies manifests, at the time that it is then. */
+function applying(setup: EngineSetup): FakeEngine {
+  const driftRules = (desired: Desired) => rulesOfHealing(objectsOf(desired), engine.clock.now());
+  const engine: FakeEngine = new FakeEngine({ ...setup, driftRules });
+  return engine;
+}
 
 /** `capstan up` after each step. */
 export async function runInFiles(trial: FieldTrial, which: Which): Promise<FieldRun> {
   const { refused, warned } = read(objectsAt(trial, which, []));
-  const engine = keeping(trial, new FakeEngine({ traits: traitsOf(trial), driftRules, allow: [] }));
+  const engine = keeping(trial, applying({ traits: traitsOf(trial), allow: [] }));
   const ends: string[] = [];
   const fingerprints = new Fingerprints();
   for (const stage of refused.length > 0 ? [] : stagesOf(trial)) {
@@ -136,6 +141,7 @@ function traitsOf({ keeps }: FieldTrial) {
 
 function keeping({ keeps }: FieldTrial, engine: FakeEngine): FakeEngine {
   const { hosts } = engine.cloud;
+  if (keeps === "nothing") hosts.nodeSays = () => ({ kubelet: "1.34.2" });
   if (keeps === "pods") hosts.blockersOf = () => [{ pod: "default/a", why: "it stays" }];
   if (keeps === "pods that go") hosts.blockersOf = goingPods({ a: { app: "a" }, b: { app: "b" } });
   if (keeps === "volumes") hosts.volumesOf = () => ["default/data"];
@@ -163,12 +169,36 @@ async function disturb(
   step: TrialStep | undefined,
 ): Promise<void> {
   if (step?.kind === "wait") await engine.clock.sleep(step.ms);
+  if (step?.kind === "ail") ail(engine, step);
   if (step?.kind !== "lose") return;
   const about = nameOf(objectsAt(trial, "one", []).at(-1));
   const hosts = engine
     .hosts()
     .filter(({ who }) => trial.kind === "Cluster" || who.name.startsWith(`${about}-`));
   for (const { id } of hosts.slice(-step.hosts)) engine.cloud.kill(id);
+}
+
+function ail(
+  { cloud, clock }: FakeEngine,
+  { hosts, says }: Extract<TrialStep, { kind: "ail" }>,
+): void {
+  const sick = new Set(
+    cloud
+      .alive()
+      .filter(({ who }) => who.kind === "LocalHost")
+      .slice(-hosts)
+      .map(({ who }) => who.name),
+  );
+  const lastTransitionTime = new Date(clock.now()).toISOString();
+  if (says === "noNode") cloud.hosts.hasJoined = (host) => !sick.has(host);
+  else {
+    const { nodeSays } = cloud.hosts;
+    cloud.hosts.nodeSays = (host) => {
+      const said = nodeSays(host);
+      if (said === undefined || !sick.has(host)) return said;
+      return { ...said, conditions: [{ ...says, lastTransitionTime }] };
+    };
+  }
 }
 
 async function holdOn(engine: FakeEngine, desired: Desired): Promise<Hold | undefined> {
@@ -212,6 +242,8 @@ export async function runOnServer(trial: FieldTrial, which: Which): Promise<Fiel
   for (const stage of stagesOf(trial)) {
     const step = stage.at(-1);
     await disturb(world, trial, step);
+    // As whoever looks at Nodes does.
+    if (step?.kind === "ail") controller.cluster.unsettled();
     controller.meet(...faultsOf(step));
     if (step?.kind === "remove") server.delete(name);
     if (step?.kind === "removeOthers") server.delete(`MachineSet ${pool}`);
@@ -261,7 +293,7 @@ export async function changeOf(trial: FieldTrial): Promise<string> {
   const from = read(objectsAt(trial, "one", []));
   const to = read(objectsAt(trial, "other", []));
   if (from.desired === undefined || from.refused.length + to.refused.length > 0) return "";
-  const engine = new FakeEngine({ traits: plainTraits, driftRules });
+  const engine = applying({ traits: plainTraits });
   await engine.settle(from.desired);
   if (to.desired === undefined) return "";
   try {

@@ -2,6 +2,8 @@ import type { JsonObject } from "../../src/api/json.js";
 import type { Kind } from "../../src/api/schema.js";
 import type { BootFault } from "../support/faults.js";
 
+type NodeAilment = { readonly type: string; readonly status: "False" | "Unknown" } | "noNode";
+
 /** What happens to both clusters of a trial, one after the other. */
 export type TrialStep =
   /** Their users change the object; these members are laid over it. */
@@ -12,6 +14,8 @@ export type TrialStep =
   | { readonly kind: "remove" }
   /** The cloud loses hosts: the last ones of the object, of a Cluster the last of all. */
   | { readonly kind: "lose"; readonly hosts: number }
+  /** The Nodes of the last hosts say this of a condition from then on, or are not there any more. */
+  | { readonly kind: "ail"; readonly hosts: number; readonly says: NodeAilment }
   | { readonly kind: "wait"; readonly ms: number }
   /** Their users take every other worker away, or all there are. */
   | { readonly kind: "removeOthers" }
@@ -33,7 +37,7 @@ export interface FieldTrial {
   readonly other: JsonObject;
   readonly steps?: readonly TrialStep[];
   /** Its hosts are nodes, of which this does not go when they are deleted. */
-  readonly keeps?: "pods" | "volumes" | "Nodes" | "pods that go";
+  readonly keeps?: "pods" | "volumes" | "Nodes" | "pods that go" | "nothing";
   /** What it decides, where no input of a provider shows it: "which Machines go first". */
   readonly decides?: string;
   /** An API server shows its effect, and nothing else does. */

@@ -299,6 +299,86 @@ const ofDrainRules: readonly PartOfTrial[] = [
   ...ofSelector("pods", "namespaceSelector", "kubernetes.io/metadata.name"),
 ];
 
+/** A worker says that it is not ready, and five minutes pass. */
+const sick = (about: Partial<PartOfTrial> = {}): Partial<PartOfTrial> => ({
+  keeps: "nothing",
+  steps: [
+    { kind: "ail", hosts: 1, says: { type: "Ready", status: "False" } },
+    { kind: "wait", ms: 300_000 },
+  ],
+  ...about,
+});
+const notReady = { type: "Ready", status: "False", timeoutSeconds: 200 };
+const conditions = "spec.checks.unhealthyNodeConditions";
+const ofCheckSelector = (member: string, one: Json, other: Json): PartOfTrial => ({
+  ...sick({ decides: "which Machines are looked at" }),
+  field: `spec.selector.${member}`,
+  one: at("spec.selector", one),
+  other: at("spec.selector", other),
+});
+const whichSet = (more: JsonObject): JsonObject => ({
+  matchLabels: null,
+  matchExpressions: [{ key: "set", ...more }],
+});
+const ofHealthChecks: readonly PartOfTrial[] = [
+  values(
+    "spec.clusterName",
+    "prod",
+    "elsewhere",
+    sick({ decides: "whose Machines are looked at" }),
+  ),
+  ofCheckSelector(
+    "matchLabels",
+    { matchLabels: { set: "pool" } },
+    { matchLabels: { set: "none" } },
+  ),
+  ofCheckSelector(
+    "matchExpressions.key",
+    whichSet({ operator: "Exists" }),
+    whichSet({ key: "nothing", operator: "Exists" }),
+  ),
+  ofCheckSelector(
+    "matchExpressions.operator",
+    whichSet({ operator: "Exists" }),
+    whichSet({ operator: "DoesNotExist" }),
+  ),
+  ofCheckSelector(
+    "matchExpressions.values",
+    whichSet({ operator: "In", values: ["pool"] }),
+    whichSet({ operator: "In", values: ["none"] }),
+  ),
+  values("spec.checks.nodeStartupTimeoutSeconds", 100, 0, {
+    keeps: "nothing",
+    steps: [
+      { kind: "ail", hosts: 1, says: "noNode" },
+      { kind: "wait", ms: 300_000 },
+    ],
+    decides: "how long a host may be without its Node",
+  }),
+  ...(
+    [
+      ["type", "Ready", "DiskPressure", "which condition makes a Machine unhealthy"],
+      ["status", "False", "Unknown", "which status of it does"],
+      ["timeoutSeconds", 200, 3_600, "how long it may last"],
+    ] as const
+  ).map(([name, one, other, decides]) => ({
+    ...inItem(conditions, name, notReady, one, other),
+    ...sick({ decides }),
+  })),
+  values(
+    "spec.remediation.triggerIf.unhealthyLessThanOrEqualTo",
+    1,
+    0,
+    sick({ decides: "how many may be unhealthy for any of them to be replaced" }),
+  ),
+  values(
+    "spec.remediation.triggerIf.unhealthyInRange",
+    "[1-2]",
+    "[2-3]",
+    sick({ decides: "how many have to be unhealthy at least, and may be at most" }),
+  ),
+];
+
 const budget = (bound: string) =>
   at(`metadata.annotations[${driftAnnotations.maxUnhealthy}]`, bound);
 const believing = budget("100%");
@@ -431,6 +511,7 @@ const byKind: Readonly<Record<Kind, readonly PartOfTrial[]>> = {
   ],
   MachineClass: [labels, annotations, values("providerSpec.size", "small", "large")],
   MachineDrainRule: [labels, annotations, ...ofDrainRules],
+  MachineHealthCheck: [labels, annotations, ...ofHealthChecks],
 };
 
 /** For each field that users write, a trial of it. */

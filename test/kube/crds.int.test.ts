@@ -120,7 +120,7 @@ describe("an API server that knows none of our kinds", function () {
   it("says what an install would do", async () => {
     const { stdout } = await place.capstan(0, "install", "--dry-run");
     assert.match(stdout, /^machines\.cluster\.k8s\.io +would be created$/m);
-    assert.match(stdout, /^8 of 8 would change in .*; nothing was done$/m);
+    assert.match(stdout, /^9 of 9 would change in .*; nothing was done$/m);
   });
 
   it("tells an installer which rights are missing", async () => {
@@ -165,10 +165,10 @@ describe("an API server that knows our kinds", function () {
 
   it("was told them by one command, which changes nothing the second time", async () => {
     for (const name of names) assert.match(installed.stdout, lineOf(name, "created"));
-    const where = /^All 8 are served by https:\/\/127\.0\.0\.1:\d+ \(context admin\)/m;
+    const where = /^All 9 are served by https:\/\/127\.0\.0\.1:\d+ \(context admin\)/m;
     assert.match(installed.stdout, where);
     const before = await place.definitionsHeld();
-    assert.equal(before.length, 8);
+    assert.equal(before.length, 9);
     const second = await place.capstan(0, "install");
     for (const name of names) assert.match(second.stdout, lineOf(name, "unchanged"));
     assert.deepEqual(await place.definitionsHeld(), before);

@@ -4,6 +4,7 @@ import { type Kind, schemas } from "../../src/api/schema.js";
 import { localApiVersion } from "../../providers/local/specs.js";
 import {
   cluster,
+  healthCheck,
   machine,
   machineDeployment,
   machineSet,
@@ -50,6 +51,7 @@ const plain: Readonly<Record<Kind, Manifest>> = {
     metadata: { name: "rule" },
     spec: { drain: { behavior: "Skip" } },
   },
+  MachineHealthCheck: healthCheck("check"),
 };
 
 const metadata: readonly JsonObject[] = [
@@ -149,6 +151,19 @@ const byKind: Readonly<Record<Kind, readonly JsonObject[]>> = {
     { spec: { drain: { behavior: "WaitCompleted" } } },
     { spec: { machines: [selectors("selector", "clusterSelector")] } },
     { spec: { pods: [selectors("selector", "namespaceSelector")] } },
+  ],
+  MachineHealthCheck: [
+    { spec: { clusterName: "prod", ...selectors("selector") } },
+    { spec: { checks: { nodeStartupTimeoutSeconds: 0, unhealthyNodeConditions: null } } },
+    {
+      spec: {
+        checks: {
+          unhealthyNodeConditions: [{ type: "Ready", status: "Unknown", timeoutSeconds: 0 }],
+        },
+      },
+    },
+    { spec: { remediation: { triggerIf: { unhealthyLessThanOrEqualTo: "40%" } } } },
+    { spec: { remediation: { triggerIf: { unhealthyInRange: "[1-3]" } } } },
   ],
 };
 

@@ -2,29 +2,11 @@ import assert from "node:assert/strict";
 import { parse } from "yaml";
 import type { DiagnosticCode } from "../../src/api/diagnostic-codes.js";
 import { maxStackNameLength, stackNameOf } from "../../src/api/types.js";
-import { readDesired, readObjects } from "../../src/manifest/desired.js";
+import { readObjects } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
+import { cluster, machine, read, set } from "./texts.js";
 
-const cluster = `apiVersion: cluster.k8s.io/v1alpha1
-kind: Cluster
-metadata: { name: prod }
-spec:
-  clusterNetwork:
-    services: { cidrBlocks: [10.96.0.0/12] }
-    pods: { cidrBlocks: [192.168.0.0/16] }
-    serviceDomain: cluster.local
-  providerSpec:
-    value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalClusterProviderSpec }
-`;
-const machine = `apiVersion: cluster.k8s.io/v1alpha1
-kind: Machine
-metadata: { name: m, labels: { cluster.k8s.io/cluster-name: prod } }
-spec:
-  versions: { kubelet: 1.34.2 }
-  providerSpec:
-    value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }
-`;
 const member = machine
   .replace("name: m,", "name: cp,")
   .replace("kubelet: 1.34.2", "kubelet: 1.34.2, controlPlane: 1.34.2");
@@ -33,28 +15,6 @@ kind: MachineClass
 metadata: { name: big }
 providerSpec: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec, size: large }
 `;
-const drainRule = `apiVersion: cluster.k8s.io/v1alpha1
-kind: MachineDrainRule
-metadata: { name: r }
-spec:
-  drain: { behavior: Drain, order: 5 }
-`;
-const set = `apiVersion: cluster.k8s.io/v1alpha1
-kind: MachineSet
-metadata: { name: s, labels: { cluster.k8s.io/cluster-name: prod } }
-spec:
-  selector: { matchLabels: { set: s } }
-  template:
-    metadata: { labels: { set: s } }
-    spec:
-      providerSpec:
-        value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }
-`;
-
-function read(...texts: string[]) {
-  return readDesired([{ file: "f.yaml", text: texts.join("---\n") }], [localProvider()]);
-}
-
 /** The text with one place changed; the place has to be there. */
 function changed(text: string, from: string, to: string): string {
   assert.ok(text.includes(from), `"${from}" is in the text`);
@@ -550,67 +510,6 @@ const cases: readonly Case[] = [
       [
         "FIELD_UNKNOWN",
         'f.yaml:17:3: error: Machine default/m: spec.providerConfig.value.sise: unknown field "sise"\n  hint: did you mean "size"?',
-      ],
-    ],
-  },
-  {
-    name: "a rule of drains, in the group of today's Cluster API too",
-    texts: [
-      cluster,
-      drainRule,
-      drainRule
-        .replace("cluster.k8s.io/v1alpha1", "cluster.x-k8s.io/v1beta2")
-        .replace("name: r", "name: s"),
-    ],
-    want: [],
-  },
-  {
-    name: "a rule that orders pods which are not evicted",
-    texts: [cluster, drainRule.replace("behavior: Drain", "behavior: Skip")],
-    want: [
-      [
-        "NOT_ALLOWED",
-        "f.yaml:16:28: error: MachineDrainRule default/r: spec.drain.order: is of pods that are evicted, and these are not\n  hint: leave it out, or make the behavior Drain",
-      ],
-    ],
-  },
-  {
-    name: "a rule of a behavior that nobody knows",
-    texts: [cluster, drainRule.replace("behavior: Drain", "behavior: Drains")],
-    want: [
-      [
-        "NOT_ALLOWED",
-        'f.yaml:16:12: error: MachineDrainRule default/r: spec.drain.behavior: "Drains" is not one of Drain, Skip, WaitCompleted',
-      ],
-    ],
-  },
-  {
-    name: "selectors of a rule that select by nothing, or that are none",
-    texts: [
-      cluster,
-      drainRule.replace(
-        "spec:",
-        "spec:\n  machines: [{}]\n  pods: [{ selector: { matchExpressions: [{ key: a, operator: In }] } }]",
-      ),
-    ],
-    want: [
-      [
-        "SELECTOR",
-        "f.yaml:16:14: error: MachineDrainRule default/r: spec.machines.0: selects nothing by anything\n  hint: give it a selector, or leave the list out for all",
-      ],
-      [
-        "SELECTOR",
-        "f.yaml:17:12: error: MachineDrainRule default/r: spec.pods.0.selector: is no selector\n  hint: keys and values as labels have them; values for In and NotIn, none for Exists and DoesNotExist",
-      ],
-    ],
-  },
-  {
-    name: "a rule of a namespace in which no Cluster is",
-    texts: [cluster, drainRule.replace("name: r", "name: r, namespace: other")],
-    want: [
-      [
-        "NO_EFFECT",
-        "f.yaml:12:1: warning: MachineDrainRule other/r: is for no Cluster of these manifests\n  hint: a rule is for Clusters of its namespace, other, that a clusterSelector of it selects",
       ],
     ],
   },

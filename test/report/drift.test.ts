@@ -71,6 +71,7 @@ describe("the JSON document of drift", () => {
     ]);
     assert.deepEqual(mixed.counts, {
       missing: 2,
+      unhealthy: 0,
       failed: 0,
       leaving: 0,
       changed: 5,

@@ -172,6 +172,7 @@ describe("chooseVersions", () => {
         machineSets: [],
         machineDeployments: [],
         drainRules: [],
+        healthChecks: [],
       };
       const [first] = chooseVersions(desired, recorded, {
         containerRuntimes: offered,

@@ -5,7 +5,14 @@ import type {
   LiveObject,
   OwnerReference,
 } from "../../src/kube/live-object.js";
-import { cluster, machine, machineDeployment, machineSet, type Manifest } from "./manifests.js";
+import {
+  cluster,
+  healthCheck,
+  machine,
+  machineDeployment,
+  machineSet,
+  type Manifest,
+} from "./manifests.js";
 
 type Shown = Partial<Omit<LiveObject, "metadata">> & { readonly metadata?: Partial<LiveMetadata> };
 
@@ -52,5 +59,7 @@ export function written(kind: Exclude<Kind, "Cluster" | SharedKind>, name: strin
       return machineSet(name, 1);
     case "MachineDeployment":
       return machineDeployment(name, 1);
+    case "MachineHealthCheck":
+      return healthCheck(name);
   }
 }

@@ -102,6 +102,23 @@ export function machineDeployment(
   return { ...rest, spec: present({ ...(spec as Manifest), strategy }) };
 }
 
+/** Looks at the Machines of a set: `Ready=False` for longer than 200 seconds. */
+export function healthCheck(name: string, set = "pool", more: Manifest = {}): Manifest {
+  return {
+    apiVersion,
+    kind: "MachineHealthCheck",
+    metadata: { name },
+    spec: {
+      clusterName: testCluster,
+      selector: { matchLabels: { set } },
+      checks: {
+        unhealthyNodeConditions: [{ type: "Ready", status: "False", timeoutSeconds: 200 }],
+      },
+      ...more,
+    },
+  };
+}
+
 /** The object with an update policy of its own. */
 export function asking(policy: string, manifest: Manifest): Manifest {
   return annotated({ [updatePolicyAnnotation]: policy }, manifest);

@@ -120,6 +120,7 @@ async function driftOf(
     objects: desired === undefined ? transaction.target.objects : objectsOf(desired),
     memory: noMemory,
     nowMs: context.clock.now(),
+    heals: {},
   });
   return omitUndefined({
     cluster: transaction.target.cluster,

@@ -94,6 +94,7 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
     machineSets: [],
     machineDeployments: [],
     drainRules: [],
+    healthChecks: [],
   };
   const placed = [{ by: `Machine ${machine.name}`, machine }];
   const asks = questionsOf(provider, { cluster: desired.cluster, ...alone }, placed);
@@ -126,7 +127,7 @@ function wantedMachine({
   nowMs,
 }: ImportQuestion): ExpandedMachine {
   const cluster = clusterIn(target);
-  const none = { machineSets: [], machineDeployments: [], drainRules: [] };
+  const none = { machineSets: [], machineDeployments: [], drainRules: [], healthChecks: [] };
   const alone = { cluster, machines: [object], ...none };
   const running = runningMachine(object.metadata.name, found, provider);
   const recorded = [running, ...target.machines];

@@ -13,7 +13,9 @@ import { HttpsClient } from "../../../providers/local/nodes/https-client.js";
 import { etcdCredentialsIn } from "../../../providers/local/nodes/member-keys.js";
 import { memberPrograms } from "../../../providers/local/nodes/member-programs.js";
 import { processesNaming } from "../../../providers/local/nodes/processes-naming.js";
+import { apiVersion } from "../../../src/api/schema.js";
 import type { NodeReport } from "../../../src/provider/port.js";
+import type { DriftDocument } from "../../../src/report/drift-schema.js";
 import { systemClock } from "../../../src/provider/clock.js";
 import { repository, Sandbox } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
@@ -364,6 +366,56 @@ describe("a cluster of processes of this machine", function () {
     );
     const [first] = after.filter((node) => node.metadata?.uid === metadata?.uid);
     assert.equal(first?.metadata?.labels?.["example.org/theirs"], "1");
+    sandbox.writeObjects(laptop(version));
+    await sandbox.up();
+  });
+
+  it("gives a Machine another host whose Node does not answer for too long, and none while too many do not", async () => {
+    const check = {
+      apiVersion,
+      kind: "MachineHealthCheck",
+      metadata: { name: "workers" },
+      spec: {
+        clusterName: "laptop",
+        selector: { matchLabels: { set: "workers" } },
+        checks: {
+          unhealthyNodeConditions: [{ type: "Ready", status: "Unknown", timeoutSeconds: 3 }],
+        },
+        remediation: { triggerIf: { unhealthyLessThanOrEqualTo: 1 } },
+      },
+    };
+    sandbox.writeObjects([...laptop(version), check]);
+    await sandbox.up();
+    const workers = hostFolders()
+      .map((name) => join(folders, name))
+      .filter((one) => !existsSync(join(one, "etcd")));
+    const signal = (host: string | undefined, what: NodeJS.Signals) => {
+      for (const pid of processesNaming(host ?? "", programs)) process.kill(pid, what);
+    };
+    const readyNodes = async () => (await nodes()).length;
+    const before = (await nodes()).map(({ name }) => name);
+    const unhealthy = async () => {
+      const { stdout } = await sandbox.capstan(2, "drift", stack, "--format", "json");
+      const { clusters } = JSON.parse(stdout) as DriftDocument;
+      return (clusters[0]?.items ?? []).map((one) => `${one.class} ${one.decision}`);
+    };
+    for (const host of workers) signal(host, "SIGSTOP");
+    await until("both Nodes are silent", async () => (await readyNodes()) === 3, 120_000, 1_000);
+    await pause(5_000);
+    assert.deepEqual(await unhealthy(), ["unhealthy report", "unhealthy report"]);
+    await sandbox.up();
+    assert.equal(await readyNodes(), 3);
+
+    signal(workers[0], "SIGCONT");
+    await until("one answers again", async () => (await readyNodes()) === 4, 60_000, 1_000);
+    assert.deepEqual(await unhealthy(), ["unhealthy correct"]);
+    const { stdout } = await sandbox.plan(2);
+    assert.match(stdout, /MachineHealthCheck workers: its Node says Ready=Unknown since \d{4}-/);
+    await sandbox.up();
+    const after = (await nodes()).map(({ name }) => name);
+    assert.equal(after.length, 5);
+    assert.equal(after.filter((name) => !before.includes(name)).length, 1);
+    assert.deepEqual(processesNaming(workers[1] ?? "", programs), []);
     sandbox.writeObjects(laptop(version));
     await sandbox.up();
   });

@@ -1,0 +1,78 @@
+import { boundOf, type DriftPolicy } from "../api/drift-policy.js";
+import type { UpdatePolicy } from "../api/update-policy.js";
+import type { policiesOf } from "../compile/update-policy.js";
+import { quorumOf } from "../sets/quorum.js";
+import type { DriftBudgets } from "./budgets.js";
+import type { DriftItem, DriftReport } from "./classify.js";
+import type { DriftDecision, RestraintCause } from "./decision.js";
+
+type UnhealthyItem = Extract<DriftItem, { class: "unhealthy" }>;
+
+/**
+ * What becomes of a host whose machine is unhealthy: another one takes its place, unless that is more than its check, its policies,
+ * the drift budget of the cluster, or etcd allows. Pure.
+ */
+export function remediationOf(
+  item: UnhealthyItem,
+  {
+    policy,
+    updatePolicyOf,
+    report,
+    budgets,
+  }: {
+    readonly policy: Exclude<DriftPolicy, "ignore">;
+    readonly updatePolicyOf: ReturnType<typeof policiesOf>;
+    readonly report: DriftReport;
+    readonly budgets: DriftBudgets;
+  },
+): DriftDecision {
+  const { machine } = item;
+  if (policy === "report" || machine === undefined)
+    return { kind: "report", because: { kind: "policy" } };
+  const updatePolicy: UpdatePolicy = updatePolicyOf(machine);
+  if (updatePolicy === "inPlaceOnly") {
+    const reason = "update policy inPlaceOnly rules a new host out";
+    return { kind: "report", because: { kind: "unsupported", reason } };
+  }
+  const because = restraintOn(item, report, budgets);
+  return because === undefined ? { kind: "correct", how: "replace" } : { kind: "report", because };
+}
+
+/** What many machines have at once may have another cause than their hosts, which new hosts would have as well. */
+function restraintOn(
+  { machine, ailment }: UnhealthyItem,
+  report: DriftReport,
+  { maxUnhealthy }: DriftBudgets,
+): RestraintCause | undefined {
+  const { check } = ailment;
+  const own = report.health?.checks.find((one) => one.check === check);
+  if (own?.isAllowed === false) {
+    const { expected: machines, healthy } = own;
+    return { kind: "check", check, unhealthy: machines - healthy, machines };
+  }
+  const { members } = report;
+  const machines = members + report.workers;
+  const trouble = troubledMachines(report);
+  const allowed = boundOf(maxUnhealthy, machines);
+  if (trouble.size > allowed) {
+    return { kind: "tooManyUnhealthy", unhealthy: trouble.size, machines, allowed };
+  }
+  if (machine?.controlPlane !== true) return undefined;
+  const healthy = members - [...trouble.values()].filter(Boolean).length;
+  return healthy < quorumOf(members) ? { kind: "quorum", healthy, members } : undefined;
+}
+
+/** Machines that are not well, for however long and by whose word ever, and whether they are members of the control plane. */
+function troubledMachines({ items, health }: DriftReport): ReadonlyMap<string, boolean> {
+  const ailing = (health?.ailing ?? []).map(
+    ({ name, controlPlane }) => [name, controlPlane] as const,
+  );
+  const lost = items.flatMap(({ class: found, machine }) =>
+    machine !== undefined && lostClasses.some((one) => one === found)
+      ? [[machine.name, machine.controlPlane] as const]
+      : [],
+  );
+  return new Map([...ailing, ...lost]);
+}
+
+const lostClasses = ["missing", "failed", "unhealthy", "leaving"] as const;
