@@ -18,20 +18,38 @@ export function asJson(value: object): JsonObject {
  * values have equal text, whatever order their keys were written in.
  */
 export function canonicalJson(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (isJsonObject(value)) {
-    const members = Object.keys(value)
-      .filter((key) => value[key] !== undefined)
-      .sort()
-      .map((key) => `${JSON.stringify(key)}:${canonicalJson(value[key])}`);
-    return `{${members.join(",")}}`;
+  // One growing text: a fifth of a plan is spent here, and lists of parts cost twice as much.
+  let text = "";
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === "" ? "" : ","}${canonicalJson(item)}`;
+    return `[${text}]`;
   }
-  return JSON.stringify(value ?? null);
+  if (!isJsonObject(value)) return JSON.stringify(value ?? null);
+  for (const key of Object.keys(value).sort()) {
+    const member = value[key];
+    if (member === undefined) continue;
+    text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${canonicalJson(member)}`;
+  }
+  return `{${text}}`;
 }
 
-/** Structural equality of JSON values; key order and absent members do not count. */
+/** Structural equality of JSON values; key order and absent members do not count, and what is absent is null. */
 export function sameJson(left: unknown, right: unknown): boolean {
-  return left === right || canonicalJson(left) === canonicalJson(right);
+  if (left === right) return true;
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    return left.every((item, index) => sameJson(item, right[index]));
+  }
+  if (!isJsonObject(left) || !isJsonObject(right)) {
+    return canonicalJson(left) === canonicalJson(right);
+  }
+  const names = presentIn(left);
+  if (names.length !== presentIn(right).length) return false;
+  return names.every((key) => right[key] !== undefined && sameJson(left[key], right[key]));
+}
+
+function presentIn(value: JsonObject): string[] {
+  return Object.keys(value).filter((key) => value[key] !== undefined);
 }
 
 /** A value in a sentence: a text as it is, "none" for what is absent, else JSON. Pure. */

@@ -2,7 +2,15 @@ import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
 import type { Violation } from "./diagnostic-codes.js";
 
-const ajv = new Ajv({ allErrors: true, useDefaults: true, strict: false, verbose: true });
+/** Its code runs for some objects: to optimise it takes longer than all of them do. */
+const ajv = new Ajv({
+  allErrors: true,
+  useDefaults: true,
+  strict: false,
+  verbose: true,
+  validateSchema: false,
+  code: { optimize: false },
+});
 const compiled = new WeakMap<TSchema, ValidateFunction>();
 
 /**

@@ -53,6 +53,24 @@ describe("equality and digests", () => {
     assert.equal(digestOf(left), digestOf(right));
   });
 
+  it("are one: two values are the same when their canonical texts are", () => {
+    const value = fc.jsonValue({ maxDepth: 3 });
+    const pair = fc.oneof(
+      fc.tuple(value, value),
+      value.map((one) => [one, structuredClone(one)]),
+    );
+    const property = fc.property(pair, fc.boolean(), ([left, right], isWithin) => {
+      const [one, other] = isWithin
+        ? [
+            { a: left, b: 0 },
+            { b: 0, a: right, c: undefined },
+          ]
+        : [left, right];
+      assert.equal(sameJson(one, other), canonicalJson(one) === canonicalJson(other));
+    });
+    assertLaw(property);
+  });
+
   it("tell values apart that look alike", () => {
     const values = [
       null,

@@ -135,10 +135,10 @@ function conclude(ended, floor) {
 
 /**
  * @param {string | undefined} text the user's
- * @returns {number} without it one more than there are cores, since many tests wait for others
+ * @returns {number} without it two more than there are cores, since many tests wait for others
  */
 function workersFrom(text) {
-  if (!text) return Math.min(availableParallelism() + 1, mostWorkers);
+  if (!text) return Math.min(availableParallelism() + 2, mostWorkers);
   const workers = Number(text);
   if (Number.isInteger(workers) && workers > 0) return workers;
   const hint = "set it to a whole number, or unset it to have what suits the machine";
