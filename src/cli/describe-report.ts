@@ -4,7 +4,9 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { withoutSecretFields } from "../api/secret-fields.js";
 import type { MachineVersions } from "../api/types.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
-import { judgedDrift, rulesOfRequest } from "../drift/plan-with-drift.js";
+import { ailmentText } from "../drift/health.js";
+import type { JudgedItem } from "../drift/judge.js";
+import { judgedDrift, rulesOfHealing } from "../drift/plan-with-drift.js";
 import type { Observation } from "../engine/run/observe.js";
 import type { StackState } from "../engine/backend/state.js";
 import { externalSpecOf, keyOf, type NodeKey } from "../graph/graph.js";
@@ -112,7 +114,8 @@ export function describeCluster(
 ): ClusterReport {
   const { transaction, revision, pending } = state;
   const seen = look !== undefined && "observedResources" in look ? look : undefined;
-  const reporter = new Reporter(state, seen, ignoredDrift(state, seen, provider), provider);
+  const judged = seen && provider && judgedAt(nowMs, state, seen, provider);
+  const reporter = new Reporter(state, seen, judged, provider);
   const planned = new Set(transaction?.target.nodes.map(keyOf));
   return omitUndefined({
     stack,
@@ -139,18 +142,18 @@ export function describeCluster(
   });
 }
 
-/** What has drifted and is to be ignored: no verb corrects it. */
-function ignoredDrift(
+/** What drifted, and what becomes of it. */
+function judgedAt(
+  nowMs: number,
   state: StackState,
-  observation: Observation | undefined,
-  provider: InfrastructureProvider | undefined,
-): ReadonlySet<NodeKey> {
-  if (observation === undefined || provider === undefined) return new Set();
+  observation: Observation,
+  provider: InfrastructureProvider,
+): ReadonlyMap<NodeKey, JudgedItem> {
   const objects = state.transaction?.target.objects ?? [];
-  const { items } = judgedDrift(state, observation, provider, rulesOfRequest(objects));
-  return new Set(
-    items.filter(({ decision }) => decision.kind === "ignore").map(({ item }) => item.key),
-  );
+  const { items } = judgedDrift(state, observation, provider, rulesOfHealing(objects, nowMs));
+  // What is extra may bear the identity of what is recorded.
+  const recorded = items.filter(({ item }) => item.class !== "extra");
+  return new Map(recorded.map((one) => [one.item.key, one]));
 }
 
 function unrecordedOf({ unrecorded }: Observation, planned: ReadonlySet<NodeKey>): string[] {
@@ -167,7 +170,7 @@ class Reporter {
   constructor(
     private readonly state: StackState,
     private readonly observation: Observation | undefined,
-    private readonly ignored: ReadonlySet<NodeKey>,
+    private readonly judged: ReadonlyMap<NodeKey, JudgedItem> | undefined,
     private readonly provider: InfrastructureProvider | undefined,
   ) {
     this.recorded = cloudResources(state);
@@ -280,7 +283,7 @@ class Reporter {
       drift: [...drift, ...onNode],
       reason:
         this.interruption(key) ??
-        reasonOf(record, observed, { drift, onNode, isIgnored: this.ignored.has(key) }),
+        reasonOf(record, observed, { drift, onNode, judged: this.judged?.get(key) }),
     });
   }
 
@@ -327,15 +330,17 @@ function reasonOf(
   about: {
     readonly drift: readonly DriftedField[];
     readonly onNode: readonly DriftedField[];
-    readonly isIgnored: boolean;
+    readonly judged: JudgedItem | undefined;
   },
 ): string {
-  const { drift, onNode, isIgnored } = about;
+  const { drift, onNode, judged } = about;
   const phase = phaseOf(observed);
+  const isIgnored = judged?.decision.kind === "ignore";
   const next = (what: string) => (isIgnored ? "ignored by policy" : `capstan up ${what}`);
   if (phase === "gone") return `is gone from the cloud; ${next("makes another")}`;
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
+  if (judged?.item.class === "unhealthy") return unhealthyText(judged.item, judged.decision);
   if (onNode.length > 0) return `runs otherwise than its spec says: ${driftText(onNode)}`;
   if (phase === "failed")
     return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;
@@ -344,4 +349,15 @@ function reasonOf(
   if (leavesAtMs !== undefined) return `${leavingText("it", leavesAtMs)}; ${next("replaces it")}`;
   if (phase !== "pending") return "";
   return nodeOf(observed).node === undefined ? "boots" : "its node is not ready";
+}
+
+function unhealthyText(
+  { ailment }: Extract<JudgedItem["item"], { class: "unhealthy" }>,
+  { kind }: JudgedItem["decision"],
+): string {
+  const next = (): string => {
+    if (kind === "ignore") return "ignored by policy";
+    return kind === "correct" ? "capstan up replaces it" : "capstan drift says why it stays";
+  };
+  return `is unhealthy by ${ailmentText(ailment)}; ${next()}`;
 }

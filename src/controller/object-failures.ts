@@ -152,7 +152,6 @@ function isShown(kind: string): kind is ObjectFailure["kind"] {
   return ["Cluster", "Machine", "MachineSet", "MachineDeployment"].includes(kind);
 }
 
-/** "spec.replicas: must be a number; hint". */
 /** Machines of one set are refused for one reason, once. */
 function distinct(failures: readonly ObjectFailure[]): ObjectFailure[] {
   return [...new Map(failures.map((one) => [`${one.kind}/${one.name}`, one])).values()];

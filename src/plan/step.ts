@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeKey } from "../graph/graph.js";
+import { nodeMarkFields } from "../provider/host-spec.js";
 import type { Verdict } from "../provider/port.js";
 
 /** One field that a step changes. Unknown values are shown as "(known after apply)" elsewhere. */
@@ -46,6 +47,12 @@ type Deed =
 /** Whether a step lets something go instead of deleting it. Pure. */
 export function isLettingGo(step: Step): boolean {
   return step.kind === "delete" && step.letGo === true;
+}
+
+/** Whether a step changes nothing but what Capstan keeps on a Node: whatever runs there goes on. Pure. */
+export function isQuiet(step: Step): boolean {
+  if (step.kind !== "update" || step.changes.length === 0) return false;
+  return step.changes.every(({ path }) => nodeMarkFields.some((mark) => mark === path));
 }
 
 /** The paths of a verdict with their values on both sides. */

@@ -10,13 +10,11 @@ import type { MachineToCompile } from "./port.js";
 import type { FieldChange } from "./fields.js";
 import { fieldsOf } from "./spec-schema.js";
 
+/** The fields of a host's spec that Capstan keeps on the Node itself, once it has joined. */
+export const nodeMarkFields = ["nodeLabels", "nodeAnnotations", "taints"] as const;
+
 /** The fields of a host's spec that only say how its node is marked: nothing on it runs otherwise. */
-export const nodeMetadataFields = [
-  "schedulable",
-  "nodeLabels",
-  "nodeAnnotations",
-  "taints",
-] as const;
+export const nodeMetadataFields = ["schedulable", ...nodeMarkFields] as const;
 
 /** What a change of each of `userDataFields` takes: a host reads them once, at its first start. */
 export const userDataRules = {

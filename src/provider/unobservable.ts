@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import type { InfrastructureProvider, Observed } from "./port.js";
+import { nodeMarkFields } from "./host-spec.js";
 import { eachBound, withMembers } from "./provider-calls.js";
 
 /** The fields of a kind that its cloud cannot show. Pure. */
@@ -26,18 +27,23 @@ export function asKnown<Resource extends Pick<Observed, "spec">>(
   return { ...resource, spec: Object.fromEntries([...seen, ...unseen]) };
 }
 
+function isNodeMark(field: string): boolean {
+  return nodeMarkFields.some((mark) => mark === field);
+}
+
 /** Why what could be changed in place gets a new host all the same. */
 const unseenReason = "the cloud does not show it, so only a new one has it for certain";
 
 /**
  * The same provider, whose changes of what its cloud cannot show take a new resource: of a change in place that broke
- * off nobody could ever tell what has become of it, so it could neither be finished nor taken back (law 3). What the
- * provider lacks the result lacks too, and its methods see the provider itself as `this`.
+ * off nobody could ever tell what has become of it, so it could neither be finished nor taken back (law 3). What a Node
+ * bears its own API server shows, and every run and look brings it about again. What the provider lacks the result lacks
+ * too, and its methods see the provider itself as `this`.
  */
 export function replacingUnseen(provider: InfrastructureProvider): InfrastructureProvider {
   const verdict: InfrastructureProvider["verdict"] = (kind, recorded, wanted) => {
     const found = provider.verdict(kind, recorded, wanted);
-    const unseen = unobservableOf(provider, kind);
+    const unseen = unobservableOf(provider, kind).filter((field) => !isNodeMark(field));
     const paths =
       found.kind === "inPlace" ? found.paths.filter((path) => unseen.includes(path)) : [];
     if (found.kind !== "inPlace" || paths.length === 0) return found;

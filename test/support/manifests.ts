@@ -37,6 +37,8 @@ export interface MachineShape {
   readonly joinMs?: number;
   readonly dataVolume?: { readonly gib: number; readonly whenHostGoes?: "delete" | "keep" };
   readonly kubelet?: string;
+  /** Of its Node. */
+  readonly labels?: Readonly<Record<string, string>>;
   /** A version makes it a control-plane member. */
   readonly controlPlane?: string;
 }
@@ -133,9 +135,9 @@ export function annotated(
   return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
-/** Pure parts only: the cloud behind it is never opened. */
+/** Pure parts only: whoever opens the cloud behind it all the same leaves no file. */
 export function localProvider(): LocalProvider {
-  return new LocalProvider(new LocalCloud("never-opened.db", new FakeClock()));
+  return new LocalProvider(new LocalCloud(":memory:", new FakeClock()));
 }
 
 /** The same as all the providers that there are. */
@@ -170,8 +172,9 @@ function setOf(kind: string, name: string, replicas: number, shape: MachineShape
 }
 
 function machineSpec(shape: MachineShape): Manifest {
-  const { kubelet = "1.34.2", controlPlane, ...provided } = shape;
-  return {
+  const { kubelet = "1.34.2", controlPlane, labels, ...provided } = shape;
+  return present({
+    metadata: labels && { labels },
     versions: present({ kubelet, controlPlane }),
     providerSpec: {
       value: present({
@@ -180,7 +183,7 @@ function machineSpec(shape: MachineShape): Manifest {
         ...provided,
       }),
     },
-  };
+  });
 }
 
 function present(members: Manifest): Manifest {

@@ -20,11 +20,12 @@ const rolling: fc.Arbitrary<RollingShape> = fc.record(
   { requiredKeys: [] },
 );
 
-/** Another kubelet restarts a host in place, a tag leaves it be, another size needs a new one. */
+/** Another kubelet restarts a host in place, a tag leaves it be, a label is its Node's alone, another size needs a new one. */
 const template: fc.Arbitrary<MachineShape> = fc.record({
   size: fc.constantFrom("small", "medium"),
   kubelet: fc.constantFrom("1.34.1", "1.34.2"),
   tags: fc.constantFrom({}, { team: "a" }),
+  labels: fc.constantFrom({}, {}, { tier: "a" }),
 });
 
 const member: fc.Arbitrary<MachineShape> = fc.record({

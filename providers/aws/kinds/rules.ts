@@ -110,6 +110,10 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     alternatives: inPlace,
     loadBalancer: replace("a member keeps the endpoint that it began or joined at"),
     role: firstStart,
+    // Kept on its Node, beside what others have put there.
+    nodeLabels: inPlace,
+    nodeAnnotations: inPlace,
+    taints: inPlace,
     ...userDataRules,
   },
   AwsTarget: {

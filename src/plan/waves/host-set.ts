@@ -1,7 +1,7 @@
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import type { LeavingHost, Plan, RemainingPlan } from "../plan.js";
-import type { Step } from "../step.js";
+import { isQuiet, type Step } from "../step.js";
 
 /** How far a transaction has come. */
 export interface WaveProgress {
@@ -39,6 +39,8 @@ export interface WantedHost {
   readonly owner: MachineOwner | undefined;
   /** It is to be made, or changed in place; else it is as it shall be. */
   readonly open: "create" | "update" | undefined;
+  /** It serves while it is changed. */
+  readonly isQuiet: boolean;
   /** Something that lives with it was made and is not ready: a volume, its place behind a load balancer. */
   readonly incomplete: boolean;
   readonly available: boolean;
@@ -60,27 +62,29 @@ export interface HostSet {
   readonly oneBegins: boolean;
 }
 
-/** What each step does, by the resource that it is about. */
-type StepKinds = ReadonlyMap<NodeKey, Step["kind"]>;
+/** Each step, by the resource that it is about. */
+type StepsByKey = ReadonlyMap<NodeKey, Step>;
 
 /** Pure. */
-export function stepKindsOf({ steps }: Pick<Plan, "steps">): StepKinds {
-  return new Map(steps.map(({ key, kind }) => [key, kind]));
+export function stepsByKey({ steps }: Pick<Plan, "steps">): StepsByKey {
+  return new Map(steps.map((step) => [step.key, step]));
 }
 
-/** Pure. `kinds` are the plan's: for the waves of a great plan this is asked thousands of times. */
+/** Pure. `steps` are the plan's: for the waves of a great plan this is asked thousands of times. */
 export function hostSetOf(
   plan: RemainingPlan,
   { applied, available }: WaveProgress,
-  kinds: StepKinds,
+  steps: StepsByKey,
 ): HostSet {
-  const kindOf = (key: NodeKey) => (applied.has(key) ? undefined : kinds.get(key));
+  const stepOf = (key: NodeKey) => (applied.has(key) ? undefined : steps.get(key));
+  const kindOf = (key: NodeKey) => stepOf(key)?.kind;
   const isOpen = (key: NodeKey) => kindOf(key) !== undefined;
   const incomplete = incompleteHosts(plan, (key) => isOpen(key) || available.has(key));
   return {
     open: plan.steps.filter(({ key }) => !applied.has(key)),
     hosts: plan.target.machines.map(({ name, host, controlPlane, owner }) => {
-      const kind = kindOf(host);
+      const step = stepOf(host);
+      const kind = step?.kind;
       const open = kind === "create" || kind === "update" ? kind : undefined;
       // One that is still to be made does not serve, whatever is expected of it.
       return {
@@ -89,6 +93,7 @@ export function hostSetOf(
         controlPlane,
         owner,
         open,
+        isQuiet: step !== undefined && isQuiet(step),
         incomplete: incomplete.has(host),
         available: open !== "create" && available.has(host) && !incomplete.has(host),
       };

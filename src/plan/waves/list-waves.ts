@@ -1,7 +1,7 @@
 import { counted } from "../../api/counted.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
-import { stepKindsOf } from "./host-set.js";
+import { stepsByKey } from "./host-set.js";
 import { type NextAction, nextAction } from "./next-action.js";
 import { mostUnavailable } from "./unavailable.js";
 
@@ -29,14 +29,14 @@ export function wavesOf(given: RemainingPlan): Wave[] {
   if (given.empty) return [];
   const waves: Wave[] = [];
   let plan = given;
-  const kinds = stepKindsOf(plan);
+  const steps = stepsByKey(plan);
   const applied = new Set<NodeKey>();
   const available = new Set([
     ...plan.target.nodes.map(keyOf),
     ...plan.leaving.filter(({ failed }) => !failed).map(({ host }) => host),
   ]);
   for (;;) {
-    const action = nextAction(plan, { applied, available }, kinds);
+    const action = nextAction(plan, { applied, available }, steps);
     if (action.kind === "wait" || action.kind === "clear") return waves;
     if (action.kind === "commit") {
       return action.deletions.length > 0

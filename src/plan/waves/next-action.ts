@@ -6,7 +6,7 @@ import type { Step } from "../step.js";
 import {
   type HostSet,
   hostSetOf,
-  stepKindsOf,
+  stepsByKey,
   hostOf,
   type WaveProgress,
   type Round,
@@ -38,9 +38,9 @@ export type NextAction =
 export function nextAction(
   plan: RemainingPlan,
   progress: WaveProgress,
-  kinds = stepKindsOf(plan),
+  steps = stepsByKey(plan),
 ): NextAction {
-  const hostSet = hostSetOf(plan, progress, kinds);
+  const hostSet = hostSetOf(plan, progress, steps);
   return withSatellites(actionOf(plan, progress, hostSet), hostSet);
 }
 

@@ -34,7 +34,8 @@ interface MachineGroup {
 /**
  * Cluster API's arithmetic on hosts: those of the target are the new MachineSet, all others are old
  * ones. Old hosts that nobody has to make room for go with the commit, as late as they can. What is
- * changed in place may not serve meanwhile, so it takes its turn after what comes and goes. Pure.
+ * changed in place may not serve meanwhile, so it takes its turn after what comes and goes; what serves
+ * on while it is changed takes none. Pure.
  */
 export function rolloutRound(
   deployment: MachineDeploymentObject,
@@ -45,7 +46,13 @@ export function rolloutRound(
   const isOurs = ({ owner, controlPlane }: WantedHost | OldHost) =>
     owner?.machineDeployment === name && !controlPlane;
   const group = { deployment, wanted: hosts.filter(isOurs), old: leaving.filter(isOurs) };
-  const open = group.wanted.filter((host) => host.open !== undefined);
+  const quiet = group.wanted.filter(({ isQuiet }) => isQuiet).map(hostOf);
+  const round = loudRound(group, nowMs);
+  return { ...round, changes: [...quiet, ...round.changes] };
+}
+
+function loudRound(group: MachineGroup, nowMs: number): RolloutRound {
+  const open = group.wanted.filter((host) => host.open !== undefined && !host.isQuiet);
   if (open.length === 0) return nothing;
   const moved = movesOf(group, nowMs);
   const isLast = moved.changes.length === open.length;
@@ -94,10 +101,10 @@ function updatesOf({ deployment, wanted, old }: MachineGroup): RolloutRound {
     available: one.available,
     deleting: false,
     updating: false,
-    outdated: "open" in one && one.open === "update",
+    outdated: "open" in one && one.open === "update" && !one.isQuiet,
   }));
   const { start, budget } = planInPlace(bounds, machines);
-  const isAll = start.length === wanted.length;
+  const isAll = start.length === wanted.filter(({ isQuiet }) => !isQuiet).length;
   return {
     changes: start as NodeKey[],
     deletions: [],

@@ -1,14 +1,16 @@
 import type { NodeKey } from "../../graph/graph.js";
 import type { Plan } from "../plan.js";
+import { isQuiet } from "../step.js";
 import type { TargetMachine } from "../../records/target.js";
 
 /**
  * How many machines are missing at worst while the waves go by, of those that there are before and
- * after: old ones that go before new ones serve, and those that are changed in place. Pure.
+ * after: old ones that go before new ones serve, and those that may not serve while they are changed in place. Pure.
  */
 export function mostUnavailable(plan: Plan): number {
   const groups = groupsOf(plan);
-  const kinds = new Map(plan.steps.map(({ key, kind }) => [key, kind]));
+  const loud = plan.steps.filter((step) => !isQuiet(step));
+  const kinds = new Map(loud.map(({ key, kind }) => [key, kind]));
   let most = 0;
   for (const { keys } of plan.waves) {
     let missing = 0;

@@ -168,11 +168,12 @@ describe("the example of AWS under the real engine, as moto has it", function ()
     await noChanges();
   };
 
-  /** Changes in place what can be: tags, the metadata service, the size of a volume. */
+  /** Changes in place what can be: tags, the metadata service, the size of a volume, marks of the Node. */
   const changesInPlace = async () => {
     const before = await member();
     edit("gib: 10", "gib: 20");
     edit("      rootVolume:", "      metadata: { hopLimit: 2 }\n      rootVolume:");
+    edit("spec:\n", "spec:\n  metadata: { labels: { tier: front } }\n");
     await sandbox.up();
     const host = await member();
     assert.equal(host.InstanceId, before.InstanceId);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { zoneRanges } from "../../../providers/aws/compile/ranges.js";
 import { awsProvider } from "../../../providers/aws/provider.js";
+import { replacingUnseen } from "../../../src/provider/unobservable.js";
 import { awsRules } from "../../../providers/aws/kinds/rules.js";
 import { awsKinds } from "../../../providers/aws/kinds/kinds.js";
 import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
@@ -228,6 +229,23 @@ describe("every kind of AWS", () => {
   for (const { field, from, to, kind } of immutable) {
     it(`an instance: ${field} takes ${kind}, as in cluster-api-provider-aws 0.3`, () => {
       const verdict = provider.verdict("AwsInstance", { [field]: from }, { [field]: to });
+      assert.equal(verdict.kind, kind);
+    });
+  }
+
+  const ofNodes = [
+    { field: "nodeLabels", from: {}, to: { tier: "front" }, kind: "inPlace" },
+    { field: "nodeAnnotations", from: { a: "1" }, to: undefined, kind: "inPlace" },
+    { field: "taints", from: undefined, to: [{ key: "a", effect: "NoSchedule" }], kind: "inPlace" },
+    // Of what EC2 does not show, and no Node shows either.
+    { field: "schedulable", from: undefined, to: true, kind: "replace" },
+    { field: "kubelet", from: "1.34.2", to: "1.35.0", kind: "replace" },
+  ];
+  for (const { field, from, to, kind } of ofNodes) {
+    it(`an instance: ${field} takes ${kind}`, () => {
+      const spec = (value: unknown) =>
+        (value === undefined ? {} : { [field]: value }) as JsonObject;
+      const verdict = replacingUnseen(provider).verdict("AwsInstance", spec(from), spec(to));
       assert.equal(verdict.kind, kind);
     });
   }

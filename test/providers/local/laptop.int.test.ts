@@ -403,6 +403,8 @@ describe("a cluster of processes of this machine", function () {
     await until("both Nodes are silent", async () => (await readyNodes()) === 3, 120_000, 1_000);
     await pause(5_000);
     assert.deepEqual(await unhealthy(), ["unhealthy report", "unhealthy report"]);
+    const { stdout: told } = await sandbox.capstan(0, "describe", stack);
+    assert.match(told, /is unhealthy by MachineHealthCheck workers: its Node says Ready=Unknown/);
     await sandbox.up();
     assert.equal(await readyNodes(), 3);
 

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { driftAnnotations } from "../../src/api/drift-policy.js";
+import { objectsOf } from "../../src/api/types.js";
+import { rulesOfHealing } from "../../src/drift/plan-with-drift.js";
+import type { NodeReport } from "../../src/provider/port.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeEngine } from "../support/fake-engine.js";
+import { faults } from "../support/histories.js";
+import { assertAsyncLaw } from "../support/laws.js";
+import {
+  annotated,
+  cluster,
+  desiredOf,
+  healthCheck,
+  machine,
+  machineSet,
+} from "../support/manifests.js";
+
+/** How the Node of a worker fares, and for how many seconds by now. */
+type Fate =
+  | { readonly kind: "well" }
+  | { readonly kind: "gone" }
+  | { readonly kind: "notReady"; readonly forS: number };
+
+const fate: fc.Arbitrary<Fate> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ kind: "well" as const }) },
+  { weight: 1, arbitrary: fc.constant({ kind: "gone" as const }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      kind: fc.constant("notReady" as const),
+      forS: fc.constantFrom(1, 100, 201, 900),
+    }),
+  },
+);
+
+interface Illness {
+  readonly fates: readonly Fate[];
+  /** So many may be unhealthy by the check. */
+  readonly trigger: number;
+  /** The same for the whole cluster, with its member. */
+  readonly maxUnhealthy: number;
+  readonly maxInFlight: number;
+}
+
+const illness: fc.Arbitrary<Illness> = fc.record({
+  fates: fc.array(fate, { minLength: 1, maxLength: 6 }),
+  trigger: fc.nat({ max: 6 }),
+  maxUnhealthy: fc.nat({ max: 6 }),
+  maxInFlight: fc.integer({ min: 1, max: 3 }),
+});
+
+const isIll = ({ kind }: Fate) => kind !== "well";
+/** As the check says: 200 seconds, or 600 of a Node that is not there, which the hosts have run for. */
+const isDue = (one: Fate) => one.kind === "gone" || (one.kind === "notReady" && one.forS > 200);
+
+/** Places of the workers that may get another host, by nothing but what was drawn; and how many of them at once. */
+function mayGo({ fates, trigger, maxUnhealthy, maxInFlight }: Illness) {
+  const ill = fates.filter(isIll).length;
+  const isActedOn = ill <= trigger && ill <= maxUnhealthy;
+  const due = fates.flatMap((one, place) => (isActedOn && isDue(one) ? [place] : []));
+  return { due, atOnce: Math.min(due.length, maxInFlight) };
+}
+
+async function fallenIll({ fates, trigger, maxUnhealthy, maxInFlight }: Illness) {
+  const budgets = {
+    [driftAnnotations.maxUnhealthy]: String(maxUnhealthy),
+    [driftAnnotations.maxInFlight]: String(maxInFlight),
+  };
+  const desired = desiredOf([
+    annotated(budgets, cluster()),
+    machine("cp", { controlPlane: "1.34.2" }),
+    machineSet("pool", fates.length),
+    healthCheck("check", "pool", {
+      remediation: { triggerIf: { unhealthyLessThanOrEqualTo: trigger } },
+    }),
+  ]);
+  const engine: FakeEngine = new FakeEngine({
+    traits: { ...plainWorld, joins: true, tellsTimes: true },
+    driftRules: (asked) => rulesOfHealing(objectsOf(asked), engine.clock.now()),
+  });
+  await engine.settle(desired);
+  engine.clock.advance(3_600_000);
+  const workers = engine.hosts().filter(({ who }) => who.name.startsWith("pool-"));
+  const ofHost = new Map(workers.map(({ who }, place) => [who.name, fates[place]]));
+  const nowMs = engine.clock.now();
+  const well: NodeReport = { kubelet: "1.34.2" };
+  engine.cloud.hosts.hasJoined = (host) => ofHost.get(host)?.kind !== "gone";
+  engine.cloud.hosts.nodeSays = (host) => {
+    const one = ofHost.get(host);
+    if (one?.kind !== "notReady") return well;
+    const lastTransitionTime = new Date(nowMs - one.forS * 1_000).toISOString();
+    return { ...well, conditions: [{ type: "Ready", status: "False", lastTransitionTime }] };
+  };
+  return { engine, desired, names: workers.map(({ who }) => who.name) };
+}
+
+const alive = (engine: FakeEngine, names: readonly string[]) => {
+  const there = new Set(engine.hosts().map(({ who }) => who.name));
+  return names.filter((name) => there.has(name));
+};
+
+describe("health, for any illness", function () {
+  this.timeout(120_000);
+
+  it("costs no host that nobody may replace, however often whoever replaces them is killed, and no more at once than the budget", () =>
+    assertAsyncLaw(
+      fc.asyncProperty(illness, fc.array(faults, { maxLength: 3 }), async (drawn, some) => {
+        const { engine, desired, names } = await fallenIll(drawn);
+        const { due, atOnce } = mayGo(drawn);
+        const healthy = names.filter((_, place) => !due.includes(place));
+        const allowed = due.map((place) => names[place] ?? "");
+        const outcome = await engine.up(desired, some);
+        assert.deepEqual(alive(engine, healthy), healthy);
+        const gone = allowed.length - alive(engine, allowed).length;
+        assert.ok(gone <= atOnce, `${gone} went, and ${atOnce} may`);
+        if (outcome.kind === "done" && some.length === 0) assert.equal(gone, atOnce);
+        assert.deepEqual(engine.cloud.watch.violations, []);
+      }),
+      60,
+    ));
+
+  it("comes back, one budget after the other, where it may", () =>
+    assertAsyncLaw(
+      fc.asyncProperty(illness, async (drawn) => {
+        const { engine, desired, names } = await fallenIll(drawn);
+        const { due } = mayGo(drawn);
+        const healthy = names.filter((_, place) => !due.includes(place));
+        for (let round = 0; round < drawn.fates.length + 1; round += 1) {
+          assert.equal((await engine.up(desired)).kind, "done");
+        }
+        assert.deepEqual(alive(engine, names), healthy);
+        assert.equal(engine.hosts().length, drawn.fates.length + 1);
+        assert.ok((await engine.plan(desired)).empty);
+      }),
+      40,
+    ));
+});
