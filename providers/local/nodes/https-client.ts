@@ -88,6 +88,7 @@ export class HttpsClient {
   ): Promise<T> {
     const { bearer } = this.credentials;
     const [host, port] = addressOf(this.server);
+    const text = body === undefined ? undefined : JSON.stringify(body);
     return new Promise((resolve, reject) => {
       const sending = request({
         host,
@@ -98,7 +99,9 @@ export class HttpsClient {
         signal: AbortSignal.timeout(answerTimeoutMs),
         headers: omitUndefined({
           accept: "application/json",
-          "content-type": body === undefined ? undefined : contentType,
+          "content-type": text === undefined ? undefined : contentType,
+          // Node.js does not tell that of a DELETE: its body would be taken for the next request on the connection.
+          "content-length": text === undefined ? undefined : Buffer.byteLength(text),
           authorization: bearer === undefined ? undefined : `Bearer ${bearer}`,
         }),
       });
@@ -108,13 +111,14 @@ export class HttpsClient {
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("error", reject);
         response.on("end", () => {
-          const text = Buffer.concat(chunks).toString();
+          const answer = Buffer.concat(chunks).toString();
           const status = response.statusCode ?? 0;
-          if (status >= 200 && status < 300) resolve(asJson(text) as T);
-          else reject(new HttpsError(status, `${method} ${path}: ${status} ${text.slice(0, 300)}`));
+          if (status >= 200 && status < 300) resolve(asJson(answer) as T);
+          else
+            reject(new HttpsError(status, `${method} ${path}: ${status} ${answer.slice(0, 300)}`));
         });
       });
-      sending.end(body === undefined ? undefined : JSON.stringify(body));
+      sending.end(text);
     });
   }
 }

@@ -4,7 +4,13 @@ import { connect } from "node:net";
 import { once } from "node:events";
 import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { CoreV1Api, KubeConfig, PatchStrategy, setHeaderOptions } from "@kubernetes/client-node";
+import {
+  AppsV1Api,
+  CoreV1Api,
+  KubeConfig,
+  PatchStrategy,
+  setHeaderOptions,
+} from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { kubernetesVersion, previousKubernetesVersion } from "#kubernetes";
 import { LocalCloud } from "../../../providers/local/cloud.js";
@@ -366,6 +372,44 @@ describe("a cluster of processes of this machine", function () {
     );
     const [first] = after.filter((node) => node.metadata?.uid === metadata?.uid);
     assert.equal(first?.metadata?.labels?.["example.org/theirs"], "1");
+    sandbox.writeObjects(laptop(version));
+    await sandbox.up();
+  });
+
+  it("runs pods until they are deleted, and moves those of a host that goes", async () => {
+    const pods = async () => {
+      const { items } = await (await core()).listNamespacedPod({ namespace: "default" });
+      return items.map(({ metadata, spec, status }) => ({
+        name: metadata?.name ?? "",
+        node: spec?.nodeName ?? "",
+        phase: status?.phase,
+      }));
+    };
+    const labels = { app: "web" };
+    const containers = [{ name: "web", image: "example.org/web:1" }];
+    const template = { metadata: { labels }, spec: { containers } };
+    const file = join(sandbox.folder, "admin.conf");
+    const config = new KubeConfig();
+    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
+    config.loadFromFile(file);
+    const apps = config.makeApiClient(AppsV1Api);
+    const named = { namespace: "default", name: "web" };
+    const spec = { replicas: 4, selector: { matchLabels: labels }, template };
+    await apps.createNamespacedDeployment({ ...named, body: { metadata: { name: "web" }, spec } });
+    const running = async (count: number) => {
+      const all = await pods();
+      return all.length === count && all.every(({ phase }) => phase === "Running");
+    };
+    await until("4 pods run", () => running(4), 60_000, 500);
+    await apps.patchNamespacedDeployment({ ...named, body: { spec: { replicas: 2 } } }, mergePatch);
+    await until("2 pods have ended", () => running(2), 60_000, 500);
+    const before = new Set((await nodes()).map(({ name }) => name));
+    sandbox.writeObjects(laptop(version, { size: "medium" }));
+    await sandbox.up();
+    assert.ok(await running(2));
+    for (const { node } of await pods()) assert.ok(!before.has(node), node);
+    await apps.deleteNamespacedDeployment(named);
+    await until("none is left", () => running(0), 60_000, 500);
     sandbox.writeObjects(laptop(version));
     await sandbox.up();
   });
