@@ -7,12 +7,18 @@ import { skipRemediationAnnotation } from "../api/machine-annotations.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject, MachineHealthCheckObject } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
-import { asNodesTell, type Observation, type ObservedResource } from "../plan/observation.js";
+import {
+  asNodesTell,
+  type Observation,
+  type ObservedResource,
+  type ObservedResources,
+} from "../plan/observation.js";
 import { hostMachines, type MachineAnnotations } from "../records/host-machine.js";
 import { isOpen, type PriorState } from "../records/prior-state.js";
 import type { TargetMachine } from "../records/target.js";
 import { scaled } from "../sets/fenceposts.js";
 import { inNameOrder } from "../sets/name-order.js";
+import { readyConditionOf } from "../workload/node-readiness.js";
 
 /** Why a machine is unhealthy, by the first check by name that says so. JSON data. */
 export type Ailment = {
@@ -43,7 +49,10 @@ export interface MachineHealth {
   readonly checks: readonly CheckedHealth[];
   /** By host. */
   readonly unhealthy: ReadonlyMap<NodeKey, Ailment>;
-  /** Machines that some check does not find healthy, whether for long enough or not; one may stand here twice. */
+  /**
+   * Machines that some check does not find healthy, whether for long enough or not, and members of the control plane whose Node is
+   * not ready, whoever looks at them; one may stand here twice.
+   */
   readonly ailing: readonly Pick<TargetMachine, "name" | "controlPlane">[];
   /** When the next machine becomes unhealthy if nothing changes, milliseconds since the epoch. */
   readonly nextMs?: number;
@@ -106,9 +115,30 @@ export function healthOf(
     checks: found.map(({ health }) => health),
     // The first one of each host counts.
     unhealthy: new Map(due.toReversed()),
-    ailing: found.flatMap(({ ailing }) => ailing),
+    ailing: [
+      ...found.flatMap(({ ailing }) => ailing),
+      ...transaction.target.machines
+        .filter(({ controlPlane, host }) => controlPlane && !isReady(host, observed, observation))
+        .map(nameOf),
+    ],
     nextMs: later.length === 0 ? undefined : Math.min(...later) + 1_000,
   });
+}
+
+/** By its Node, where its cluster has been asked. */
+function isReady(
+  host: NodeKey,
+  observed: ObservedResources,
+  { nodes }: Pick<Observation, "nodes">,
+): boolean {
+  const seen = observed.get(host);
+  if (seen === undefined || seen === "gone" || seen.phase !== "ready") return false;
+  const isThere = nodes === undefined || nodes.has(host);
+  return isThere && (readyConditionOf(seen.node)?.status ?? "True") === "True";
+}
+
+function nameOf({ name, controlPlane }: Patient["machine"]): MachineHealth["ailing"][number] {
+  return { name, controlPlane };
 }
 
 function dueMs({ sinceMs, timeoutSeconds }: Ailment): number {
@@ -141,13 +171,7 @@ function examined(
     ailments: found.flatMap(({ patient, ailments }) =>
       ailments.map((ailment) => [patient.machine.host, ailment] as const),
     ),
-    ailing: found.map(
-      ({
-        patient: {
-          machine: { name, controlPlane },
-        },
-      }) => ({ name, controlPlane }),
-    ),
+    ailing: found.map(({ patient }) => nameOf(patient.machine)),
   };
 }
 

@@ -211,6 +211,13 @@ const cases: readonly Case[] = [
     want: ["unhealthy cp-1: report"],
     because: /1 of 3 control-plane members is healthy, too few to do without it$/,
   },
+  {
+    name: "a member whose others are none, although no check looks at them",
+    trouble: { "cp-1": notReady(900), "cp-2": notReady(900) },
+    objects: [budgeted({}), memberCheck(), ...members.slice(0, 2).map((one) => labelled(one))],
+    want: ["unhealthy cp-1: report"],
+    because: /1 of 3 control-plane members is healthy, too few to do without it$/,
+  },
 ];
 
 function memberCheck(): Manifest {
