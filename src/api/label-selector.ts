@@ -13,6 +13,14 @@ export function selectorMatches(selector: LabelSelector, labels: Labels): boolea
   );
 }
 
+/** Whether a selector asks for nothing. Pure. */
+export function isEmptySelector({
+  matchLabels = {},
+  matchExpressions = [],
+}: LabelSelector): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+}
+
 /**
  * A selector as text, the way kubectl and autoscalers write it: "app=web,tier in (a,b),!old". Pure.
  * Source: apimachinery, metav1.FormatLabelSelector.

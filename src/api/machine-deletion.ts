@@ -1,24 +1,23 @@
 import { type Static, Type } from "typebox";
-import { closed } from "./schema-parts.js";
-
-/** As an API server keeps an int32. */
-const mostSeconds = 2_147_483_647;
-
-function seconds(description: string) {
-  return Type.Optional(Type.Integer({ minimum: 0, maximum: mostSeconds, description }));
-}
+import { closed, seconds } from "./schema-parts.js";
 
 /** How long each part of a Machine's deletion may take. Source: docs/cluster-api.md#deletion. */
 export const machineDeletion = closed(
   {
-    nodeDrainTimeoutSeconds: seconds(
-      "Seconds that pods may take to move away, from when the Node takes no more of them; then the host goes all the same. 0 or left out: what --timeout gives a deletion, which is also the most.",
+    nodeDrainTimeoutSeconds: Type.Optional(
+      seconds(
+        "Seconds that pods may take to move away, from when the Node takes no more of them; then the host goes all the same. 0 or left out: what --timeout gives a deletion, which is also the most.",
+      ),
     ),
-    nodeVolumeDetachTimeoutSeconds: seconds(
-      "Seconds that volumes may take to be detached once no pod is left that has to go; then the host goes all the same. 0 or left out: what --timeout gives a deletion, which is also the most.",
+    nodeVolumeDetachTimeoutSeconds: Type.Optional(
+      seconds(
+        "Seconds that volumes may take to be detached once no pod is left that has to go; then the host goes all the same. 0 or left out: what --timeout gives a deletion, which is also the most.",
+      ),
     ),
-    nodeDeletionTimeoutSeconds: seconds(
-      "Seconds that the deletion of the Node is tried for once its host is gone; default 10, 0: what --timeout gives a deletion, which is also the most.",
+    nodeDeletionTimeoutSeconds: Type.Optional(
+      seconds(
+        "Seconds that the deletion of the Node is tried for once its host is gone; default 10, 0: what --timeout gives a deletion, which is also the most.",
+      ),
     ),
   },
   "What the deletion of the Machine waits for, and how long. A change of it makes no new host.",

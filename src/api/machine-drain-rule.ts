@@ -1,11 +1,10 @@
 import { Type } from "typebox";
 import { matchExpressions } from "./label-requirement.js";
 import { drainRules } from "./rules.js";
-import { closed, labelMap, stringEnum } from "./schema-parts.js";
+import { closed, labelMap, maxInt32, stringEnum } from "./schema-parts.js";
 
 /** As Cluster API bounds them. */
 const mostSelectors = 32;
-const maxOrder = 2_147_483_647;
 
 /** One that is there selects something by it: an empty one would select everything, which is said by leaving it out. */
 function selectorOf(what: string) {
@@ -31,8 +30,8 @@ export const machineDrainRuleSpec = closed(
         }),
         order: Type.Optional(
           Type.Integer({
-            minimum: -maxOrder - 1,
-            maximum: maxOrder,
+            minimum: -maxInt32 - 1,
+            maximum: maxInt32,
             description:
               "Pods of a lower order are gone before others are evicted; 0 without. With behavior Drain alone.",
           }),

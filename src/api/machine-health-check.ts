@@ -1,10 +1,7 @@
 import { Type } from "typebox";
 import { matchExpressions } from "./label-requirement.js";
 import { selectorRules, unhealthyRangeRules } from "./rules.js";
-import { closed, intOrPercent, labelMap, stringEnum } from "./schema-parts.js";
-
-/** As an API server keeps an int32. */
-const mostSeconds = 2_147_483_647;
+import { closed, intOrPercent, labelMap, seconds, stringEnum } from "./schema-parts.js";
 
 /** "[3-5]": the least and the most. */
 const unhealthyRange = /^\[(\d{1,6})-(\d{1,6})\]$/;
@@ -28,11 +25,7 @@ const unhealthyNodeCondition = closed(
     status: stringEnum(["True", "False", "Unknown"], {
       description: "Status in which the condition is trouble.",
     }),
-    timeoutSeconds: Type.Integer({
-      minimum: 0,
-      maximum: mostSeconds,
-      description: "Seconds that the condition may have that status.",
-    }),
+    timeoutSeconds: seconds("Seconds that the condition may have that status."),
   },
   "A condition of the Node, and how long it may be.",
 );
@@ -57,12 +50,9 @@ export const machineHealthCheckSpec = closed(
       closed(
         {
           nodeStartupTimeoutSeconds: Type.Optional(
-            Type.Integer({
-              minimum: 0,
-              maximum: mostSeconds,
-              description:
-                "Seconds that a host which runs may be without its Node; default 600, 0: for ever.",
-            }),
+            seconds(
+              "Seconds that a host which runs may be without its Node; default 600, 0: for ever.",
+            ),
           ),
           unhealthyNodeConditions: Type.Optional(
             Type.Array(unhealthyNodeCondition, {

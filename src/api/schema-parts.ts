@@ -55,6 +55,13 @@ export function semver(description: string) {
   });
 }
 
+/** As an API server keeps an int32. */
+export const maxInt32 = 2_147_483_647;
+
+export function seconds(description: string) {
+  return Type.Integer({ minimum: 0, maximum: maxInt32, description });
+}
+
 /** A number of Machines, or a percentage of the replicas. */
 export function intOrPercent(description: string) {
   return Type.Unsafe<number | string>({

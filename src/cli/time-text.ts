@@ -1,3 +1,5 @@
+import { timeText } from "../api/time-text.js";
+
 /** "5s", "3m12s", "2h5m", "3d4h": the two largest units, as kubectl writes durations. */
 export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / 1000));
@@ -23,6 +25,6 @@ export function durationText(ms: number): string {
 
 /** "2026-01-02T03:04:05Z (3m12s ago)". */
 export function momentText(ms: number, nowMs: number): string {
-  const moment = new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
+  const moment = timeText(ms);
   return `${moment} (${durationText(nowMs - ms)} ago)`;
 }

@@ -1,3 +1,4 @@
+import { timeText } from "../api/time-text.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { DriftStatus } from "../api/status.js";
 import { driftCounts } from "../drift/classify.js";
@@ -9,7 +10,6 @@ import {
   subjectText,
   thawText,
 } from "../drift/drift-text.js";
-import { timeText } from "../kube/status-parts.js";
 
 const shownItems = 12;
 

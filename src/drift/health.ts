@@ -1,3 +1,4 @@
+import { timeText } from "../api/time-text.js";
 import {
   defaultNodeStartupTimeoutSeconds,
   parseUnhealthyRange,
@@ -7,18 +8,13 @@ import { skipRemediationAnnotation } from "../api/machine-annotations.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject, MachineHealthCheckObject } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
-import {
-  asNodesTell,
-  type Observation,
-  type ObservedResource,
-  type ObservedResources,
-} from "../plan/observation.js";
+import { asNodesTell, type Observation, type ObservedResource } from "../plan/observation.js";
 import { hostMachines, type MachineAnnotations } from "../records/host-machine.js";
 import { isOpen, type PriorState } from "../records/prior-state.js";
 import type { TargetMachine } from "../records/target.js";
 import { scaled } from "../sets/fenceposts.js";
 import { inNameOrder } from "../sets/name-order.js";
-import { readyConditionOf } from "../workload/node-readiness.js";
+import { hostReadiness, isServing } from "../workload/node-readiness.js";
 
 /** Why a machine is unhealthy, by the first check by name that says so. JSON data. */
 export type Ailment = {
@@ -101,6 +97,7 @@ export function healthOf(
     const isLetAlone = skipRemediationAnnotation in annotations;
     return isLetAlone ? [] : [{ machine, labels, seen: observed.get(machine.host) }];
   });
+  const hasNode = (host: NodeKey) => observation.nodes?.has(host) ?? true;
   const found = checks
     .toSorted((one, other) => inNameOrder(one.metadata.name, other.metadata.name))
     .map((check) => examined(check, patients, observation.nodes));
@@ -118,23 +115,14 @@ export function healthOf(
     ailing: [
       ...found.flatMap(({ ailing }) => ailing),
       ...transaction.target.machines
-        .filter(({ controlPlane, host }) => controlPlane && !isReady(host, observed, observation))
+        .filter(
+          ({ controlPlane, host }) =>
+            controlPlane && !(hasNode(host) && hostReadiness(observed.get(host)).ready),
+        )
         .map(nameOf),
     ],
     nextMs: later.length === 0 ? undefined : Math.min(...later) + 1_000,
   });
-}
-
-/** By its Node, where its cluster has been asked. */
-function isReady(
-  host: NodeKey,
-  observed: ObservedResources,
-  { nodes }: Pick<Observation, "nodes">,
-): boolean {
-  const seen = observed.get(host);
-  if (seen === undefined || seen === "gone" || seen.phase !== "ready") return false;
-  const isThere = nodes === undefined || nodes.has(host);
-  return isThere && (readyConditionOf(seen.node)?.status ?? "True") === "True";
 }
 
 function nameOf({ name, controlPlane }: Patient["machine"]): MachineHealth["ailing"][number] {
@@ -203,7 +191,7 @@ function diagnosisOf(
 ): Diagnosis {
   const { nodeStartupTimeoutSeconds, unhealthyNodeConditions = [] } = spec.checks ?? {};
   // A host that is gone or failed has drifted, and that is what is done about it.
-  if (seen === undefined || seen === "gone" || seen.phase !== "ready") return { ailments: [] };
+  if (!isServing(seen)) return { ailments: [] };
   if (nodes !== undefined && !nodes.has(host)) {
     const timeoutSeconds = nodeStartupTimeoutSeconds ?? defaultNodeStartupTimeoutSeconds;
     const sinceMs = seen.readySinceMs ?? seen.createdAtMs;
@@ -227,8 +215,7 @@ function diagnosisOf(
 /** "MachineHealthCheck workers: its Node says Ready=Unknown since 2026-05-04T10:11:12Z, which may last 300 s". Pure. */
 export function ailmentText(ailment: Ailment): string {
   const { check, sinceMs, timeoutSeconds } = ailment;
-  // Nodes tell seconds.
-  const since = new Date(sinceMs).toISOString().replace(/\.\d+Z$/, "Z");
+  const since = timeText(sinceMs);
   const what =
     ailment.kind === "condition"
       ? `its Node says ${ailment.type}=${ailment.status} since ${since}`

@@ -1,6 +1,7 @@
+import { timeText } from "../api/time-text.js";
 import type { ClusterStatus } from "../api/status.js";
 import { type CertificateReport, conflictText, expiryText } from "../source/certificate-report.js";
-import { type ConditionState, timeText } from "./status-parts.js";
+import type { ConditionState } from "./status-parts.js";
 
 /** Until when each certificate counts; undefined of a cluster without keys. Pure. */
 export function certificatesIn({ expiries }: CertificateReport): ClusterStatus["certificates"] {

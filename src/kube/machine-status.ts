@@ -1,3 +1,4 @@
+import { timeText } from "../api/time-text.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { MachineStatus } from "../api/status.js";
 import type { InfrastructureProvider } from "../provider/port.js";
@@ -7,7 +8,7 @@ import type { ClusterView } from "../source/cluster-view.js";
 import { type DeletionStage, stageText } from "../workload/drain/deletion-stage.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
-import { conditionsOf, type ConditionState, errorOf, timeText } from "./status-parts.js";
+import { conditionsOf, type ConditionState, errorOf } from "./status-parts.js";
 
 type NodeConditions = NonNullable<MachineStatus["conditions"]>;
 

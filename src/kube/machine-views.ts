@@ -3,11 +3,10 @@ import { type JsonObject, sameJson } from "../api/json.js";
 import type { MachinePhase } from "../api/status.js";
 import { keyOf, type NodeKey, refsIn } from "../graph/graph.js";
 import { knownMachines, cloudResources, type RecordedResource } from "../records/prior-state.js";
-import type { Readiness } from "../sets/status.js";
 import { sameTemplate } from "../sets/template.js";
 import { desiredIn, machineKey, type Target, type TargetMachine } from "../records/target.js";
 import type { Observed } from "../provider/port.js";
-import { nodeReadiness, readyConditionOf } from "../workload/node-readiness.js";
+import { hostReadiness, isServing } from "../workload/node-readiness.js";
 import type { DeletionStage } from "../workload/drain/deletion-stage.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 
@@ -90,7 +89,7 @@ function machineView(
   const shown = isServing(host && observedResources?.get(host.key)) ? host : (serving ?? host);
   const observed = shown === undefined ? undefined : observedResources?.get(shown.key);
   const seen = observed === "gone" ? undefined : observed;
-  const { ready, readySinceMs } = readinessOf(observed);
+  const { ready, readySinceMs } = hostReadiness(observed);
   return omitUndefined({
     machine,
     isWanted,
@@ -100,22 +99,6 @@ function machineView(
     hostId: shown?.id,
     seen,
   });
-}
-
-/** A host that serves, and its Node, where somebody has asked it. */
-function readinessOf(observed: Observed | "gone" | undefined): Readiness {
-  if (observed === undefined || observed === "gone" || !isServing(observed))
-    return { ready: false };
-  const { node, readySinceMs } = observed;
-  if (readyConditionOf(node) === undefined) {
-    return omitUndefined({ ready: true, readySinceMs });
-  }
-  const told = nodeReadiness({ status: node ?? null });
-  return omitUndefined({ ...told, readySinceMs: told.readySinceMs ?? readySinceMs });
-}
-
-function isServing(observed: Observed | "gone" | undefined): boolean {
-  return observed !== undefined && observed !== "gone" && observed.phase === "ready";
 }
 
 function phaseOf(

@@ -1,3 +1,4 @@
+import { timeText } from "../api/time-text.js";
 import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
@@ -33,7 +34,6 @@ import {
 import { goingClassesText, releasedClasses } from "./machine-classes.js";
 import { machineStatusOf } from "./machine-status.js";
 import { followsTemplate, machinesOf, type MachineView } from "./machine-views.js";
-import { timeText } from "./status-parts.js";
 import { type Redact, redactedCopy } from "./redaction.js";
 import {
   clusterConditionsOf,

@@ -49,8 +49,3 @@ export function errorOf(
   if (failure === undefined || failure.isTransient) return {};
   return { errorReason: failure.reason, errorMessage: failure.message };
 }
-
-/** RFC 3339 in UTC to the second, as Kubernetes writes times. */
-export function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
-}

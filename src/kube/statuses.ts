@@ -1,3 +1,4 @@
+import { timeText } from "../api/time-text.js";
 import { counted, wordFor } from "../api/counted.js";
 import { selectorText } from "../api/label-selector.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -23,7 +24,7 @@ import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 import { certificatesIn, certificateStates } from "./certificate-status.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
-import { conditionsOf, errorOf, timeText, type ConditionState } from "./status-parts.js";
+import { conditionsOf, errorOf, type ConditionState } from "./status-parts.js";
 
 /** What a status is made from, beside the object that it is of. */
 export interface StatusInput {

@@ -1,6 +1,6 @@
 import ipaddr from "ipaddr.js";
 import type { MemberPath, Violation } from "../api/diagnostic-codes.js";
-import { requirementHolds } from "../api/label-selector.js";
+import { isEmptySelector, requirementHolds } from "../api/label-selector.js";
 import { ruleWords } from "../api/rules.js";
 import type { LabelSelector } from "../api/schema.js";
 import type { ClusterObject, WrittenMachineSpec } from "../api/types.js";
@@ -128,7 +128,7 @@ export function checkSelector(
 ): Violation[] {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const path = ["spec", "selector"];
-  if (Object.keys(matchLabels).length === 0 && matchExpressions.length === 0) {
+  if (isEmptySelector(selector)) {
     return [{ code: "SELECTOR", path, ...ruleWords.emptySelector }];
   }
   const byLabel = Object.entries(matchLabels)

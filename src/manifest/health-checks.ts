@@ -1,5 +1,5 @@
 import type { Violation } from "../api/diagnostic-codes.js";
-import { isSelector, selectorMatches } from "../api/label-selector.js";
+import { isEmptySelector, isSelector, selectorMatches } from "../api/label-selector.js";
 import { parseUnhealthyRange } from "../api/machine-health-check.js";
 import { ruleWords } from "../api/rules.js";
 import { type Desired, type MachineHealthCheckObject, machineLabelsOf } from "../api/types.js";
@@ -7,8 +7,7 @@ import { type Desired, type MachineHealthCheckObject, machineLabelsOf } from "..
 /** What is wrong with a check beyond its schema. Pure. */
 export function checkHealthCheck({ spec }: MachineHealthCheckObject): Violation[] {
   const { selector, remediation } = spec;
-  const { matchLabels = {}, matchExpressions = [] } = selector;
-  const isEmpty = Object.keys(matchLabels).length + matchExpressions.length === 0;
+  const isEmpty = isEmptySelector(selector);
   const [least, most] = parseUnhealthyRange(remediation?.triggerIf?.unhealthyInRange ?? "") ?? [];
   const rangePath = ["spec", "remediation", "triggerIf", "unhealthyInRange"];
   return [

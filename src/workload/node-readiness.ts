@@ -1,4 +1,5 @@
 import { omitUndefined } from "../api/omit-undefined.js";
+import type { Observed } from "../provider/port.js";
 import { availabilityOf, type Readiness } from "../sets/status.js";
 
 /** A Node as its API server shows it, as far as readiness goes. */
@@ -40,4 +41,20 @@ export function isNodeAvailable(
   nowMs: number,
 ): boolean {
   return availabilityOf(nodeReadiness(node), minReadySeconds, nowMs).kind === "available";
+}
+
+/** A host that serves, and its Node, where somebody has asked it. Pure. */
+export function hostReadiness(observed: Observed | "gone" | undefined): Readiness {
+  if (!isServing(observed)) return { ready: false };
+  const { node, readySinceMs } = observed;
+  if (readyConditionOf(node) === undefined) {
+    return omitUndefined({ ready: true, readySinceMs });
+  }
+  const told = nodeReadiness({ status: node ?? null });
+  return omitUndefined({ ...told, readySinceMs: told.readySinceMs ?? readySinceMs });
+}
+
+/** Pure. */
+export function isServing(observed: Observed | "gone" | undefined): observed is Observed {
+  return observed !== undefined && observed !== "gone" && observed.phase === "ready";
 }

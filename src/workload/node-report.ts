@@ -1,3 +1,4 @@
+import { timeText } from "../api/time-text.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeAddress, NodeReport, ReportedCondition } from "../provider/port.js";
 
@@ -60,7 +61,7 @@ function reported(condition: NodeCondition): ReportedCondition {
   return omitUndefined({
     type,
     status: status === "True" || status === "False" ? status : ("Unknown" as const),
-    lastTransitionTime: lastTransitionTime?.toISOString().replace(/\.\d+Z$/, "Z"),
+    lastTransitionTime: lastTransitionTime && timeText(lastTransitionTime.getTime()),
     reason: textOf(reason),
     message: textOf(message),
   });

@@ -4,18 +4,9 @@ import { readDesired } from "../../src/manifest/desired.js";
 import { withPlaces } from "../../src/engine/operations/placed-refusal.js";
 import { type Refusal, RefusedChange } from "../../src/plan/refused-change.js";
 import { localProvider } from "../support/manifests.js";
+import { cluster } from "../manifest/texts.js";
 
-const text = `apiVersion: cluster.k8s.io/v1alpha1
-kind: Cluster
-metadata: { name: prod }
-spec:
-  clusterNetwork:
-    services: { cidrBlocks: [10.96.0.0/12] }
-    pods: { cidrBlocks: [192.168.0.0/16] }
-    serviceDomain: cluster.local
-  providerSpec:
-    value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalClusterProviderSpec }
----
+const text = `${cluster}---
 apiVersion: cluster.k8s.io/v1alpha1
 kind: Machine
 metadata: { name: cp, labels: { cluster.k8s.io/cluster-name: prod } }

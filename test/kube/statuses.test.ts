@@ -10,7 +10,7 @@ import {
   rolloutSetOf,
 } from "../../src/kube/statuses.js";
 import { machineStatusOf } from "../../src/kube/machine-status.js";
-import { timeText } from "../../src/kube/status-parts.js";
+import { timeText } from "../../src/api/time-text.js";
 import { noCertificates } from "../../src/source/certificate-report.js";
 import type { ClusterView, Progress } from "../../src/source/cluster-view.js";
 import { viewOf } from "../support/cluster-views.js";

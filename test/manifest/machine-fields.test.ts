@@ -3,18 +3,7 @@ import { ignorableFields, type ProviderSpecs } from "../../src/api/provider-spec
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
-
-const cluster = `apiVersion: cluster.k8s.io/v1alpha1
-kind: Cluster
-metadata: { name: prod }
-spec:
-  clusterNetwork:
-    services: { cidrBlocks: [10.96.0.0/12] }
-    pods: { cidrBlocks: [192.168.0.0/16] }
-    serviceDomain: cluster.local
-  providerSpec:
-    value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalClusterProviderSpec }
-`;
+import { cluster } from "./texts.js";
 
 const value = "value: { apiVersion: local.capstan.dev/v1alpha1, kind: LocalMachineProviderSpec }";
 

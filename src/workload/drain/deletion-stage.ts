@@ -1,3 +1,4 @@
+import { timeText } from "../../api/time-text.js";
 import { assertNever } from "../../api/error.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { DeletionHook } from "./deletion-terms.js";
@@ -21,7 +22,7 @@ const mostNamed = 3;
 
 /** "2 pods have to go first since 2026-11-25T13:23:07Z: default/a (is ending), default/b (...)". Pure. */
 export function stageText(stage: DeletionStage): string {
-  const since = `since ${new Date(stage.sinceMs).toISOString().replace(/\.\d+Z$/, "Z")}`;
+  const since = `since ${timeText(stage.sinceMs)}`;
   switch (stage.kind) {
     case "preDrainHook":
     case "preTerminateHook": {
