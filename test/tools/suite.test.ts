@@ -125,7 +125,10 @@ describe("the verdict on one mocha", () => {
 describe("the floor of a run of all tests", () => {
   const floor = { "test/a.test.ts": { tests: 2, seconds: 1 } };
   const ran = (tests: number, file = "test/a.test.ts") =>
-    outcome({ files: [file], report: report({ files: { [file]: { tests, ms: 10 } } }) });
+    outcome({
+      files: [file],
+      report: report({ files: { [file]: { tests, ms: 10, processorMs: 10 } } }),
+    });
   const cases: { name: string; given: readonly Outcome[]; want: readonly RegExp[] }[] = [
     { name: "is reached", given: [ran(2)], want: [] },
     { name: "may be passed", given: [ran(3)], want: [] },
@@ -213,13 +216,13 @@ describe("the floor of a run of all tests", () => {
 
   it("shows the slowest files, the slowest first", () => {
     const files = {
-      a: { tests: 1, ms: 900 },
-      b: { tests: 4, ms: 61_000 },
-      c: { tests: 1, ms: 5_000 },
+      a: { tests: 1, ms: 900, processorMs: 200 },
+      b: { tests: 4, ms: 61_000, processorMs: 130_000 },
+      c: { tests: 1, ms: 5_000, processorMs: 40 },
     };
     assert.deepEqual(slowest([outcome({ report: report({ files }) })], 2), [
-      "   61.0 s  b (4 tests)",
-      "    5.0 s  c (1 tests)",
+      "   61.0 s   130.0 s  b (4 tests)",
+      "    5.0 s     0.0 s  c (1 tests)",
     ]);
   });
 });

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { format } from "node:util";
 import Mocha from "mocha";
 import { sourceOf } from "./files.mjs";
+import { processorMs } from "./processor.mjs";
 
 /** @typedef {import("./verdict.mjs").Report} Report */
 
@@ -57,7 +58,7 @@ export default class ReportingReporter extends Mocha.reporters.Spec {
 
 /**
  * Counts the tests of each file and the time that it takes, hooks included, and names each file
- * before what it prints.
+ * before what it prints. Both times: how long it ran, and what it cost the processor.
  *
  * @param {Mocha.Runner} runner
  * @returns {Report["files"]} filled while the runner runs
@@ -68,10 +69,11 @@ function countByFile(runner) {
   /** @type {Report["files"]} */
   const files = {};
   let begunMs = 0;
+  let begunProcessorMs = 0;
   let current = "";
   const entryOf = (/** @type {string | undefined} */ file) => {
     const source = sourceOf(file ?? "");
-    return (files[source] ??= { tests: 0, ms: 0 });
+    return (files[source] ??= { tests: 0, ms: 0, processorMs: 0 });
   };
   const begin = (/** @type {Mocha.Suite | Mocha.Test} */ one) => {
     if (!isOutermost(one)) return;
@@ -79,9 +81,13 @@ function countByFile(runner) {
     if (source !== current) console.log(`  ${source}`);
     current = source;
     begunMs = performance.now();
+    begunProcessorMs = processorMs();
   };
   const end = (/** @type {Mocha.Suite | Mocha.Test} */ one) => {
-    if (isOutermost(one)) entryOf(one.file).ms += performance.now() - begunMs;
+    if (!isOutermost(one)) return;
+    const entry = entryOf(one.file);
+    entry.ms += performance.now() - begunMs;
+    entry.processorMs += processorMs() - begunProcessorMs;
   };
   runner.prependListener(EVENT_SUITE_BEGIN, begin);
   runner.prependListener(EVENT_TEST_BEGIN, begin);

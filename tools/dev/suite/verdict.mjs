@@ -9,7 +9,8 @@
  * @property {number} passes
  * @property {number} failures of tests and hooks
  * @property {number} pending
- * @property {Record<string, { tests: number, ms: number }>} files by source; tests are those that ran
+ * @property {Record<string, { tests: number, ms: number, processorMs: number }>} files by source; tests are those
+ *   that ran
  * @property {string} failureText what mocha prints about failures; empty without any
  * @property {string} [keptAlive] what had to be ended by force after the tests
  */
@@ -85,14 +86,15 @@ export function lossesOf(outcomes, floor) {
 /**
  * @param {readonly Outcome[]} outcomes
  * @param {number} count
- * @returns {string[]} lines, the slowest file first
+ * @returns {string[]} lines, the slowest file first: how long it took, and what it cost the processors
  */
 export function slowest(outcomes, count) {
   return outcomes
     .flatMap(({ report }) => Object.entries(report?.files ?? {}))
     .sort(([, one], [, other]) => other.ms - one.ms)
     .slice(0, count)
-    .map(([file, { ms, tests }]) => {
-      return `${(ms / 1000).toFixed(1).padStart(7)} s  ${file} (${tests} tests)`;
+    .map(([file, { ms, processorMs, tests }]) => {
+      const [took, cost] = [ms, processorMs].map((one) => (one / 1000).toFixed(1).padStart(7));
+      return `${took} s ${cost} s  ${file} (${tests} tests)`;
     });
 }

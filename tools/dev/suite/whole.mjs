@@ -6,6 +6,7 @@ import { mochaArgs, readReport } from "./mocha.mjs";
 import { lackOfHosts } from "../node-parts.mjs";
 import { sortByNeeds } from "./needs.mjs";
 import { batchesOf } from "./plan.mjs";
+import { processorMs } from "./processor.mjs";
 import { lossesOf, slowest, verdictOf } from "./verdict.mjs";
 import { workThrough, Workplace } from "./workers.mjs";
 
@@ -124,7 +125,10 @@ function conclude(ended, floor) {
   const losses = lossesOf(outcomes, floor);
   const faults = [...verdicts.flatMap((verdict) => verdict.faults), ...losses];
   for (const { report } of outcomes) if (report?.failureText) say(report.failureText);
-  say(`\nthe slowest files\n${slowest(outcomes, shownFiles).join("\n")}\n`);
+  say(
+    `\nthe slowest files: time, time of processors\n${slowest(outcomes, shownFiles).join("\n")}\n`,
+  );
+  say(`processors: ${(processorMs() / 60_000).toFixed(1)} min`);
   return {
     passed: verdicts.reduce((sum, { passed }) => sum + passed, 0),
     failed: verdicts.reduce((sum, { failed }) => sum + failed, losses.length),
