@@ -243,14 +243,18 @@ export class Sandbox {
     }
   }
 
-  /** What Pulumi has recorded about a stack. */
+  /** What Pulumi has recorded about a stack. A plain file is read as it is: hundreds of processes of Pulumi would say the same. */
   async deployment(stack: string): Promise<Deployment> {
+    const recorded = checkpointIn(this.stateFile(stack));
+    if (recorded !== undefined) return recorded;
     const { stdout } = await this.pulumi(0, ["stack", "export", "--stack", stack]);
     return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
   }
 
   /** The same; nothing for a stack that does not exist. */
   async deploymentIfAny(stack: string): Promise<Deployment> {
+    const recorded = checkpointIn(this.stateFile(stack));
+    if (recorded !== undefined) return recorded;
     const args = ["stack", "export", "--stack", stack];
     const outcome = await this.startPulumi(args).finished;
     if (outcome.stderr.includes("no stack named")) return {};
@@ -261,7 +265,7 @@ export class Sandbox {
   /** The same; of a state that was cut off, what its newest copy says: with that the next command goes on. */
   async lastGoodDeployment(stack: string): Promise<Deployment> {
     const stored = join(this.state, "pulumi", ".pulumi");
-    const file = join(stored, "stacks", "capstan", `${stack}.json`);
+    const file = this.stateFile(stack);
     if (this.options.backend !== undefined || !existsSync(file) || checkpointIn(file)) {
       return this.deploymentIfAny(stack);
     }
@@ -342,6 +346,11 @@ export class Sandbox {
     assert.deepEqual(judge(this.rows(), await this.deployment(stack)), nothingWrong);
   }
 
+  /** There is none where stacks are elsewhere. */
+  private stateFile(stack: string): string {
+    return join(this.state, "pulumi", ".pulumi", "stacks", "capstan", `${stack}.json`);
+  }
+
   /** Pulumi keeps its own files in the sandbox also where its stacks are elsewhere. */
   private backendEnv(): Record<string, string> {
     const { backend } = this.options;
@@ -374,12 +383,12 @@ export interface PrintedPlan {
   }[];
 }
 
-interface RecordedCheckpoint extends Deployment {
+export interface RecordedCheckpoint extends Deployment {
   readonly manifest: { readonly time: string };
 }
 
-/** Undefined for a file that holds none, or not a whole one. */
-function checkpointIn(file: string): RecordedCheckpoint | undefined {
+/** What a state file of Pulumi's holds; undefined for one that holds none, or not a whole one. */
+export function checkpointIn(file: string): RecordedCheckpoint | undefined {
   try {
     const { checkpoint } = JSON.parse(readFileSync(file, "utf8")) as {
       readonly checkpoint?: { readonly latest: RecordedCheckpoint };
