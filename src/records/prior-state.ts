@@ -67,6 +67,14 @@ export function recordAt(
   return resources.find(({ key, deleting }) => key === wanted && !deleting);
 }
 
+/**
+ * Whether the last revision has a record of its own. Transaction alone tells of one whose commit was killed before that was
+ * written, or whose record a plain `pulumi destroy` has deleted. Pure.
+ */
+export function isRevisionRecorded({ resources }: Pick<PriorState, "resources">): boolean {
+  return resources.some(({ kind, deleting }) => kind === "Revision" && !deleting);
+}
+
 /** Recorded resources that exist in a cloud, without those whose deletion is pending. */
 export function cloudResources(prior: PriorState): RecordedResource[] {
   return inCloud(prior).filter(({ deleting }) => !deleting);

@@ -3,11 +3,10 @@ import type { OrphanedResource, RemainingPlan } from "../plan/plan.js";
 import {
   isOpen,
   isRecordKind,
+  isRevisionRecorded,
   type PendingOperation,
   type PriorState,
-  recordAt,
 } from "../records/prior-state.js";
-import { revisionKey } from "./pass.js";
 import { leadsToNothing, nextAction, type NextAction } from "../plan/waves/next-action.js";
 
 /** Where a stack stands, as its records alone tell. docs/lifecycle.md says what is true in each. */
@@ -251,10 +250,6 @@ function afterFailure(situation: Situation, failure: string): Action {
   if (!begun) return stop("untouched");
   if (plan.passed.length > 0) return stop("forwardOnly");
   return onFailure === "keep" ? stop("kept") : { kind: "rollBack", reason: failure };
-}
-
-function isRevisionRecorded({ resources }: PriorState): boolean {
-  return recordAt(resources, revisionKey) !== undefined;
 }
 
 function isBegun({ plan, prior }: Situation): boolean {

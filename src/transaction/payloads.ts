@@ -60,5 +60,7 @@ export function revisionPayload(
   nowMs: number,
 ): RevisionPayload {
   const committed = withObjects(entryOf(transaction, nowMs, { kind: "committed" }), target);
-  return { target, history: historyWith(revision, [...transaction.attempts, committed]) };
+  // Of a revision that Transaction alone tells of no history is known but this.
+  const before = revision?.number === transaction.number ? undefined : revision;
+  return { target, history: historyWith(before, [...transaction.attempts, committed]) };
 }

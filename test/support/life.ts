@@ -8,8 +8,9 @@ import { targetOfRevision } from "../../src/records/history.js";
 import { desiredIn } from "../../src/records/target.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
 import {
-  cloudResources,
   type PriorState,
+  cloudResources,
+  isRevisionRecorded,
   standingMachines,
 } from "../../src/records/prior-state.js";
 import type { OwnerMove } from "../../src/sets/moves.js";
@@ -231,6 +232,8 @@ export class Life {
     if (outcome.kind !== "done") return;
     if (!(await this.engine.plan(desiredCluster(wanted))).empty) {
       this.blame("a plan is not empty after it was applied");
+    } else if (!isRevisionRecorded(this.engine.prior)) {
+      this.blame("what is committed has no record of its own");
     } else if (waves !== undefined) {
       this.mustHaveFollowed(waves, since);
     }

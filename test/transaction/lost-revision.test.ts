@@ -33,6 +33,19 @@ describe("a stack whose last commit is recorded and its revision is not", () => 
     assert.deepEqual(revision?.target, transaction?.target);
   });
 
+  it("gets its record by the next command, in the same transaction", async () => {
+    const engine = await running();
+    const before = aliveIn(engine);
+    assert.equal((await engine.plan(goal)).empty, false);
+    assert.equal(outcomeText(await engine.up(goal)), "done");
+    const { transaction, revision, resources } = engine.prior;
+    assert.deepEqual([transaction?.number, revision?.number], [1, 1]);
+    assert.ok(resources.some(({ key }) => key === revisionKey));
+    assert.equal(revision?.history.length, 1);
+    assert.deepEqual(aliveIn(engine), before);
+    assert.equal((await engine.plan(goal)).empty, true);
+  });
+
   it("keeps what it has when the next change fails", async () => {
     const engine = await running();
     const before = aliveIn(engine);

@@ -100,7 +100,7 @@ export function planSummary(plan: Plan): string {
 function recordsText({ open, fromRevision, transaction }: Plan): string {
   if (open !== undefined) return "nothing to change; an earlier transaction is to be committed";
   return transaction.number === fromRevision
-    ? "nothing to change; what a killed command left in the records is cleared"
+    ? "nothing to change; what a killed command left in the records is put in order"
     : "no resource changes; the objects are recorded";
 }
 

@@ -13,6 +13,7 @@ import { refuseRemovals } from "../refusals/protection.js";
 import {
   cloudResources,
   isOpen,
+  isRevisionRecorded,
   pendingDeletions,
   type PriorState,
   type RecordedResource,
@@ -291,7 +292,7 @@ function assemble(
     ...lookupChanges(input, target),
     orphaned,
     unrecorded,
-    empty: idle && steps.length === 0 && orphaned.length === 0 && !isCleanupPending(prior),
+    empty: idle && steps.length === 0 && orphaned.length === 0 && !areRecordsUnfinished(prior),
   };
 }
 
@@ -328,9 +329,13 @@ function refuseUnlessAsked(
   refuseTakingBack(target, passed, omitUndefined({ provider, transaction }));
 }
 
-/** Entries to clear, or records pending deletion to drop: any pass does it. */
-function isCleanupPending(prior: PriorState): boolean {
-  return prior.pending.length > 0 || pendingDeletions(prior).length > 0;
+/**
+ * Entries to clear, records pending deletion to drop, or a revision that was committed and whose own record a kill
+ * forestalled: any commit does it.
+ */
+function areRecordsUnfinished(prior: PriorState): boolean {
+  const isRevisionMissing = prior.revision !== undefined && !isRevisionRecorded(prior);
+  return isRevisionMissing || prior.pending.length > 0 || pendingDeletions(prior).length > 0;
 }
 
 function openTransaction(prior: PriorState): Pick<Plan, "open"> {
