@@ -3,9 +3,10 @@ import fc from "fast-check";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf } from "../../src/api/types.js";
 import { rulesOfHealing } from "../../src/drift/plan-with-drift.js";
+import { isOpen } from "../../src/records/prior-state.js";
 import type { NodeReport } from "../../src/provider/port.js";
 import { plainWorld } from "../support/fake-cloud.js";
-import { FakeEngine } from "../support/fake-engine.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { faults } from "../support/histories.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import {
@@ -101,6 +102,8 @@ const alive = (engine: FakeEngine, names: readonly string[]) => {
   return names.filter((name) => there.has(name));
 };
 
+const killed = fc.array(faults, { maxLength: 2 });
+
 describe("health, for any illness", function () {
   this.timeout(120_000);
 
@@ -124,6 +127,34 @@ describe("health, for any illness", function () {
         }
         assert.deepEqual(alive(engine, names), healthy);
         assert.equal(engine.hosts().length, drawn.fates.length + 1);
+        assert.deepEqual(engine.cloud.watch.violations, []);
+      }),
+      60,
+    ));
+
+  const verbs = fc.constantFrom("rollback" as const, "destroy" as const);
+  it("costs nothing more whatever verb comes after one that was killed, and that is killed as well", () =>
+    assertAsyncLaw(
+      fc.asyncProperty(illness, killed, verbs, killed, async (drawn, first, verb, second) => {
+        const { engine, desired, names } = await fallenIll(drawn);
+        const { due, atOnce } = mayGo(drawn);
+        const healthy = names.filter((_, place) => !due.includes(place));
+        await engine.up(desired, first);
+        await engine[verb](second);
+        if (verb === "destroy") {
+          assert.equal(outcomeText(await engine.destroy()), "done");
+          assert.deepEqual(engine.alive(), []);
+        } else {
+          const outcome = await engine.rollback();
+          // Where nothing came behind the first revision, there is nothing to go back to.
+          const isRefused = outcome.kind === "broke" && !isOpen(engine.prior);
+          const isBack = outcome.kind === "done" || outcome.kind === "rolledBack";
+          assert.ok(isBack || isRefused, outcomeText(outcome));
+          assert.deepEqual(alive(engine, healthy), healthy);
+          const gone = due.length - (alive(engine, names).length - healthy.length);
+          assert.ok(gone <= atOnce, `${gone} went, and ${atOnce} may`);
+          assert.equal(engine.hosts().length, drawn.fates.length + 1);
+        }
         assert.deepEqual(engine.cloud.watch.violations, []);
       }),
       60,
