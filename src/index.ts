@@ -11,7 +11,7 @@ import "./inline/fitting-node.js";
 // An old Node.js fails while it links imports of what it lacks, before any module could say what helps. What
 // is required is linked after the check above. This stays synchronous: CommonJS programs cannot load what awaits.
 export const { cluster } = createRequire(import.meta.url)(
-  "./inline/cluster.js",
+  "#program",
 ) as typeof import("./inline/cluster.js");
 
 export type { ClusterOptions } from "./inline/cluster.js";

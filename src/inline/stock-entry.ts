@@ -3,5 +3,5 @@ import "./fitting-node.js";
 
 // Loaded after the check above, which an import would not be: see src/index.ts.
 export const { handler } = createRequire(import.meta.url)(
-  "./stock-host.js",
+  "#program-host",
 ) as typeof import("./stock-host.js");

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { copyEdited } from "../support/mutant.js";
@@ -30,7 +30,7 @@ const counter = `
   process.on("exit", () => writeFileSync(process.env.LOADED, loaded.join("\\n")));
 `;
 
-describe("the joined command line", function () {
+describe("what is joined", function () {
   this.timeout(30_000);
   let folder: string;
 
@@ -91,19 +91,36 @@ describe("the joined command line", function () {
     }
   });
 
-  it("passes on the licence of all that is joined", () => {
-    const joined = readdirSync(dirname(commandLine))
-      .filter((name) => name.endsWith(".js"))
-      .map((name) => readFileSync(join(dirname(commandLine), name), "utf8"))
-      .flatMap((code) => [...code.matchAll(/^ *\/\/ .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm)])
-      .map(([, name = ""]) => name);
-    const licences = readFileSync(join(dirname(commandLine), "LICENSES.txt"), "utf8");
-    const listed = [...licences.matchAll(/^(\S+) \d+\.\d+\.\d+\S* \(.+\)\n\n(?!\n)/gm)];
-    assert.deepEqual(
-      [...new Set(joined)].sort(),
-      [...new Set(listed.map(([, name = ""]) => name))].sort(),
+  for (const folder of ["cli", "program"].map((name) => join(repository, "dist", name))) {
+    it(`passes on the licence of all that is joined in ${basename(folder)}`, () => {
+      const joined = readdirSync(folder)
+        .filter((name) => name.endsWith(".js"))
+        .map((name) => readFileSync(join(folder, name), "utf8"))
+        .flatMap((code) => [
+          ...code.matchAll(/^ *\/\/ .*node_modules\/((?:@[^/\n]+\/)?[^/\n]+)\//gm),
+        ])
+        .map(([, name = ""]) => name);
+      const licences = readFileSync(join(folder, "LICENSES.txt"), "utf8");
+      const listed = [...licences.matchAll(/^(\S+) \d+\.\d+\.\d+\S* \(.+\)\n\n(?!\n)/gm)];
+      assert.deepEqual(
+        [...new Set(joined)].sort(),
+        [...new Set(listed.map(([, name = ""]) => name))].sort(),
+      );
+      assert.ok(joined.includes("typebox"));
+    });
+  }
+
+  it("gives a Pulumi program few files beside those of Pulumi", () => {
+    const program = join(folder, "program.mjs");
+    const entry = pathToFileURL(join(repository, "dist", "src", "index.js")).href;
+    writeFileSync(program, `import { cluster } from ${JSON.stringify(entry)}; void cluster;`);
+    const loaded = loadedBy(0, program);
+    const own = loaded.filter((url) => /\/dist\/(src|providers|program)\//.test(url));
+    assert.ok(
+      own.some((url) => url.endsWith("/dist/program/cluster.js")),
+      own.join("\n"),
     );
-    assert.ok(joined.includes("typebox"));
+    assert.ok(own.length < 20, `${own.length} files:\n${own.join("\n")}`);
   });
 
   it("knows an error that a provider from outside throws, whose modules are single ones", () => {

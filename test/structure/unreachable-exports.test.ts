@@ -44,8 +44,10 @@ function entriesOf(scripts: Sources): Set<string> {
   });
   const named = Object.values(imports).filter((path) => path.startsWith("./dist/"));
   const compiled = [...modules, ...programs, ...named].map((path) => join(path));
-  const sources = compiled.map((path) => path.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "$1.ts"));
-  // What dist/cli is joined from, which bin runs (tools/dev/bundle.mjs).
+  const sources = compiled
+    // What is joined from there (tools/dev/bundle.mjs), as dist/cli is, which bin runs.
+    .map((path) => path.replace(/^dist\/program\//, "dist/src/inline/"))
+    .map((path) => path.replace(/^dist\/(.*?)(\.d\.ts|\.js)$/, "$1.ts"));
   return new Set([...scripts.keys(), ...sources, "src/main.ts"]);
 }
 

@@ -1,26 +1,20 @@
-// Joins the modules of the command line, as tsc leaves them, into the few files of dist/cli: reading and
-// linking a thousand small files is most of what a short command costs (docs/adr/0031). Every module stays in
-// dist/src, too, for programs that import the package.
+// Joins modules, as tsc leaves them, into few files: those of the command line into dist/cli, and what Pulumi programs load of the
+// package into dist/program. Reading and linking a thousand small files is most of what a short command costs, and a sixth of a
+// plain `pulumi up` (docs/adr/0031). Every module stays in dist/src, too, for providers from outside.
 
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { exitWith, isMain } from "../toolchain/run.mjs";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/**
- * The dependencies that most commands load, and those of @pulumi/pulumi the protocol only. What few commands need
- * stays as it is, and is loaded by those: clients of clouds, databases and API servers are the larger part.
- */
-const joinedDependencies = [
-  "@grpc/grpc-js",
+/** What most commands and programs load. What few of them need stays as it is, and is loaded by those. */
+const joinedEverywhere = [
   "@peculiar/x509",
-  "@pulumi/pulumi",
   "ajv",
   "commander",
-  "google-protobuf",
   "ipaddr.js",
   "picocolors",
   "reflect-metadata",
@@ -29,23 +23,39 @@ const joinedDependencies = [
   "yaml",
 ];
 
+/**
+ * Files that are joined together, by the folder of dist that they get. A program has an @pulumi/pulumi of its own, which knows
+ * what it has registered: Capstan uses that one. The command line needs the protocol only, and registers nothing by it.
+ */
+const targets = [
+  {
+    folder: "cli",
+    entries: ["main"],
+    joined: [...joinedEverywhere, "@grpc/grpc-js", "@pulumi/pulumi", "google-protobuf"],
+  },
+  { folder: "program", entries: ["inline/cluster", "inline/stock-host"], joined: joinedEverywhere },
+];
+
 /** Packages of CommonJS require what is built in; there is no require in modules. */
 const requireInModules =
   'import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);';
 
 /**
- * Makes dist/cli anew from dist/src. The one that was there stays until the new one is complete.
+ * Makes a folder anew from dist/src. The one that was there stays until the new one is complete.
  *
+ * @param {typeof targets[number]} target
  * @throws an Error when a module is missing
  */
-async function bundle() {
-  const target = join(root, "dist", "cli");
+async function bundle({ folder, entries, joined }) {
+  const target = join(root, "dist", folder);
   const unfinished = `${target}.unfinished`;
   rmSync(unfinished, { recursive: true, force: true });
   const { metafile } = await build({
     absWorkingDir: root,
-    entryPoints: [join(root, "dist", "src", "main.js")],
+    entryPoints: entries.map((entry) => join(root, "dist", "src", `${entry}.js`)),
     outdir: unfinished,
+    // All entries lie in the folder itself.
+    entryNames: "[name]",
     bundle: true,
     splitting: true,
     platform: "node",
@@ -53,7 +63,7 @@ async function bundle() {
     target: "node22.19",
     // x509 has its names as a module only; its other form is CommonJS, which an import() gives as one default.
     mainFields: ["module", "main"],
-    external: ["#*", ...separateDependencies()],
+    external: ["#*", ...dependencies().filter((name) => !joined.includes(name))],
     // Error messages and stacks name functions and classes as their sources do.
     keepNames: true,
     // For tools that ask for them, such as coverage; Node.js itself does not read them at a start.
@@ -64,17 +74,18 @@ async function bundle() {
     metafile: true,
     logLevel: "warning",
   });
-  // The check of types takes this instead of what is joined.
-  writeFileSync(join(unfinished, "main.d.ts"), "export {};\n");
+  // The check of types takes these instead of what is joined.
+  for (const entry of entries.map((one) => basename(one))) {
+    writeFileSync(join(unfinished, `${entry}.d.ts`), "export {};\n");
+  }
   writeFileSync(join(unfinished, "LICENSES.txt"), licensesOf(Object.keys(metafile.inputs)));
   rmSync(target, { recursive: true, force: true });
   renameSync(unfinished, target);
 }
 
 /** @returns {string[]} */
-function separateDependencies() {
-  const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-  return Object.keys(dependencies).filter((name) => !joinedDependencies.includes(name));
+function dependencies() {
+  return Object.keys(JSON.parse(readFileSync(join(root, "package.json"), "utf8")).dependencies);
 }
 
 /**
@@ -102,7 +113,7 @@ function licensesOf(inputs) {
 
 if (isMain(import.meta.url)) {
   await exitWith(async () => {
-    await bundle();
+    await Promise.all(targets.map(bundle));
     return 0;
   });
 }

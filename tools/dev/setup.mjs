@@ -125,7 +125,7 @@ async function compile(node, announce) {
 }
 
 /**
- * The files that the command line runs from. A program of its own: its library has just been installed.
+ * The files that the command line and Pulumi programs run from. A program of its own: its library has just been installed.
  *
  * @param {string} node
  */
@@ -143,8 +143,9 @@ async function joinModules(node) {
  * @returns {string}
  */
 function outputTrace() {
-  const outputs = [join(root, "dist", ".tsbuildinfo"), join(root, "dist", "cli", "main.js")];
+  const outputs = [".tsbuildinfo", "cli/main.js", "program/cluster.js"];
   return outputs
+    .map((output) => join(root, "dist", output))
     .map((output) => statSync(output, { throwIfNoEntry: false }))
     .map((info) => (info ? ` ${info.size} ${info.mtimeMs}` : " missing"))
     .join("");
@@ -152,7 +153,7 @@ function outputTrace() {
 
 /**
  * tsc leaves the output of a removed source behind, and mocha would still run it. What is joined from
- * several sources, in dist/cli, is made anew as a whole.
+ * several sources, in dist/cli and dist/program, is made anew as a whole.
  *
  * @param {ReadonlySet<string>} sources absolute paths
  * @returns {boolean}
