@@ -1,12 +1,11 @@
 import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
-import type { Engine } from "../../engine/pulumi/engine.js";
+import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { isMoving } from "../../kube/move-objects.js";
 import { fileOwner } from "../../records/hand-over.js";
-import { withLockedEngine } from "../context.js";
-import { type Move, type Moved, tellStep } from "./moving.js";
+import type { Move, Moved } from "./moving.js";
 
 /**
  * From files to an API server: its objects first, paused; then the owner; then the pause goes. Until the
@@ -17,11 +16,8 @@ export class MoveToApiServer {
 
   async run(): Promise<Moved> {
     const { move } = this;
-    const { stack, cluster, objects, options, context, serverUrl } = move;
-    const command = `capstan move ${stack} --to kubernetes`;
-    const transaction = await withLockedEngine(options, context, { stack, command }, (engine) =>
-      this.handOver(engine),
-    );
+    const { cluster, objects, serverUrl } = move;
+    const transaction = await move.locked((engine) => this.handOver(engine));
     const next = `kubectl get cluster ${cluster.split("/")[1] ?? ""} -n ${cluster.split("/")[0] ?? ""}`;
     if (transaction === undefined) return { text: `belongs to ${serverUrl} already: ${next}` };
     await objects.unpause();
@@ -32,7 +28,7 @@ export class MoveToApiServer {
   }
 
   /** Under the stack's lock. Undefined where nothing is left to do. */
-  private async handOver(engine: Engine): Promise<number | undefined> {
+  private async handOver(engine: StackEngine): Promise<number | undefined> {
     const { move } = this;
     const { stack, objects, server, provider, context } = move;
     const { clock, by, interruption } = context;
@@ -46,7 +42,7 @@ export class MoveToApiServer {
     if (!isThere && cluster !== undefined && !isPaused) throw this.occupied();
     if (!isThere || cluster === undefined) {
       const count = await objects.arrive(state.revision?.target.objects ?? []);
-      tellStep(move, `${counted(count, "object is", "objects are")} in ${move.serverUrl}, paused`);
+      move.tell(`${counted(count, "object is", "objects are")} in ${move.serverUrl}, paused`);
     }
     const stop = interruption.stop;
     return handOver(stack, state, server, { engine, provider, clock, by, stop });

@@ -1,23 +1,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
-import { CapstanError, isCapstanError } from "../../api/error.js";
+import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 import { objectsOf } from "../../api/types.js";
 import { makeFolder, replaceFile } from "../../engine/backend/durable-files.js";
-import type { Engine } from "../../engine/pulumi/engine.js";
+import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
-import { leaseClock } from "../../kube/lease-clock.js";
-import { LeaderObserver } from "../../kube/leader-observer.js";
-import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
 import { intentOfPaused } from "../../kube/live-intent.js";
 import type { LiveCluster } from "../../kube/live-object.js";
 import { withoutClasses } from "../../kube/machine-classes.js";
 import { isMoving } from "../../kube/move-objects.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { fileOwner } from "../../records/hand-over.js";
-import { withLockedEngine } from "../context.js";
-import { type Move, type Moved, tellStep } from "./moving.js";
+import type { Move, Moved } from "./moving.js";
 
 const pollMs = 250;
 
@@ -29,16 +25,10 @@ const pollMs = 250;
  */
 export class MoveToFiles {
   private readonly deadlineAtMs: number;
-  private readonly leader: LeaderObserver;
 
-  constructor(
-    private readonly move: Move,
-    private readonly reader: Engine,
-  ) {
-    const { context, options, config } = move;
+  constructor(private readonly move: Move) {
+    const { context, options } = move;
     this.deadlineAtMs = context.clock.now() + options.timeout * 1_000;
-    const where = { namespace: options.leaseNamespace, name: leaseName };
-    this.leader = new LeaderObserver(leaseInApiServer(config, where), leaseClock());
   }
 
   async run(state: StackState): Promise<Moved> {
@@ -54,26 +44,26 @@ export class MoveToFiles {
     if (!isOurs) refuseNonOwner(state, server, "move");
     if (live.cluster === undefined) throw this.missing();
     // Seen before anything is changed.
-    if (!isOurs) refuseOverwriting(this.file(), this.manifests(live), move.options.force);
+    if (!isOurs) {
+      refuseOverwriting(this.file(), this.manifests(live), move.options.force);
+      writing(this.file(), () => makeFolder(move.options.out ?? "", 0o777));
+    }
     for (let attempts = 1; ; attempts += 1) {
       const moved = await this.attempt(isOurs);
       if (moved !== undefined) return moved;
-      if (attempts === 1) tellStep(move, `${cluster} is being worked on; that is waited for`);
+      if (attempts === 1) move.tell(`${cluster} is being worked on; that is waited for`);
     }
   }
 
   /** Undefined: a controller was faster than the pause. */
   private async attempt(isOurs: boolean): Promise<Moved | undefined> {
-    const { stack, objects, options, context } = this.move;
+    const { objects } = this.move;
     if (!isOurs) {
       await this.untilFinished();
       await this.untilAtRest(await objects.pause());
     }
-    const command = `capstan move ${stack} --to files`;
     try {
-      return await withLockedEngine(options, context, { stack, command }, (engine) =>
-        this.handOver(engine),
-      );
+      return await this.move.locked((engine) => this.handOver(engine));
     } catch (error) {
       if (!isCapstanError(error) || error.code !== "LOCKED" || this.isOver) throw error;
       await this.pauseBetweenLooks();
@@ -82,17 +72,14 @@ export class MoveToFiles {
   }
 
   /** Under the stack's lock. */
-  private async handOver(engine: Engine): Promise<Moved | undefined> {
+  private async handOver(engine: StackEngine): Promise<Moved | undefined> {
     const { move } = this;
     const { stack, objects, provider, context, options } = move;
     const { clock, by, interruption } = context;
     const state = await engine.readState(stack);
     if (!canHandOver(state)) return undefined;
     // An attempt that has changed the owner has written them before, when all its objects were there.
-    if (state.transaction?.owner !== fileOwner) {
-      write(this.file(), this.manifests(await objects.read()), options);
-      tellStep(move, `its manifests are in ${this.file()}`);
-    }
+    if (state.transaction?.owner !== fileOwner) await this.writeManifests();
     const stop = interruption.stop;
     const how = { engine, provider, clock, by, stop };
     const transaction = await handOver(stack, state, fileOwner, how);
@@ -103,14 +90,26 @@ export class MoveToFiles {
     };
   }
 
+  /** What cannot be written stays where it is, and its controller goes on. */
+  private async writeManifests(): Promise<void> {
+    const { objects, options, tell } = this.move;
+    try {
+      write(this.file(), this.manifests(await objects.read()), options);
+    } catch (error) {
+      await objects.unpause();
+      throw error;
+    }
+    tell(`its manifests are in ${this.file()}`);
+  }
+
   /** No transaction is open. What a pause of an earlier attempt holds up is let go on. */
   private async untilFinished(): Promise<void> {
     const { stack, objects } = this.move;
     for (;;) {
-      const state = await this.reader.readState(stack);
+      const state = await this.move.readState();
       if (canHandOver(state)) return;
       await objects.unpause();
-      if (this.isOver || !(await this.isLed())) refuseUnfinished(stack, state);
+      if (this.isOver || !(await this.move.isLed())) refuseUnfinished(stack, state);
       await this.pauseBetweenLooks();
     }
   }
@@ -118,7 +117,7 @@ export class MoveToFiles {
   /** A controller, if there is one, says that it has seen the pause: it does so when its work has ended. */
   private async untilAtRest(pause: string): Promise<void> {
     const { cluster, objects } = this.move;
-    while (await this.isLed()) {
+    while (await this.move.isLed()) {
       const { status } = (await objects.read()).cluster ?? {};
       if (status?.["phase"] === "Paused" && status["message"] === pause) return;
       if (this.isOver) {
@@ -138,10 +137,6 @@ export class MoveToFiles {
 
   private get isOver(): boolean {
     return this.move.context.clock.now() > this.deadlineAtMs;
-  }
-
-  private isLed(): Promise<boolean> {
-    return this.leader.isLed(this.move.context.interruption.stop);
   }
 
   private pauseBetweenLooks(): Promise<void> {
@@ -187,9 +182,25 @@ function refuseOverwriting(file: string, text: string, force = false): void {
   });
 }
 
-/** Complete or not at all. */
+/** Complete or not at all. Throws BAD_USAGE and NOT_WRITABLE. */
 function write(file: string, text: string, { out = "", force }: Move["options"]): void {
+  writing(file, () => makeFolder(out, 0o777));
   refuseOverwriting(file, text, force);
-  makeFolder(out, 0o777);
-  replaceFile(file, text, { mode: 0o666 });
+  writing(file, () => replaceFile(file, text, { mode: 0o666 }));
+}
+
+/** Throws NOT_WRITABLE for whatever the file system refuses. */
+function writing(file: string, write: () => void): void {
+  try {
+    write();
+  } catch (error) {
+    throw new CapstanError({
+      code: "NOT_WRITABLE",
+      source: "user",
+      subject: file,
+      message: `cannot write ${file}: ${messageOf(error)}`,
+      hint: "see to that, or name another folder with --out; the cluster stays where it is",
+      cause: error,
+    });
+  }
 }

@@ -1,15 +1,17 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import { KubeApi } from "../../kube/api.js";
 import { ClusterObjects } from "../../kube/cluster-objects.js";
 import { connect, serverOf } from "../../kube/connection.js";
-import { type CommandContext, openEngine } from "../context.js";
+import { leaseClock } from "../../kube/lease-clock.js";
+import { LeaderObserver } from "../../kube/leader-observer.js";
+import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
+import { type CommandContext, openEngine, withLockedEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { MoveToApiServer } from "./move-to-api-server.js";
 import { MoveToFiles } from "./move-to-files.js";
-import { type Move, type Moved, type MoveOptions, tellStep } from "./moving.js";
+import type { Move, Moved, MoveOptions } from "./moving.js";
 import { nothingRecorded, recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
 
 /**
@@ -26,6 +28,8 @@ export async function moveCommand(
   const config = connect({ ...options, env: context.env });
   const api = new KubeApi(config);
   const server = await api.identity();
+  const where = { namespace: options.leaseNamespace, name: leaseName };
+  const leader = new LeaderObserver(leaseInApiServer(config, where), leaseClock());
   const { engine } = await openEngine(options, context);
   for (const stack of await stacksOf(named, { file: [] }, engine, context)) {
     const state = await engine.readState(stack);
@@ -41,17 +45,32 @@ export async function moveCommand(
       stop: context.interruption.stop,
       attempt: context.newClusterUid(),
     });
-    const about = { stack, cluster, provider, objects, options, context, config };
-    const move: Move = { ...about, server, serverUrl: serverOf(config) };
-    tellMoved(move, await carriedOut(move, engine, state));
+    const move: Move = {
+      stack,
+      cluster,
+      provider,
+      objects,
+      server,
+      options,
+      context,
+      serverUrl: serverOf(config),
+      readState: () => engine.readState(stack),
+      isLed: () => leader.isLed(context.interruption.stop),
+      locked: (work) => {
+        const command = `capstan move ${stack} --to ${options.to}`;
+        return withLockedEngine(options, context, { stack, command }, work);
+      },
+      tell: (text) => {
+        if (!context.json) context.terminal.write(`${stack}: ${text}\n`);
+      },
+    };
+    tellMoved(move, await carriedOut(options.to, move, state), { to: options.to, context });
   }
   return exitCodes.done;
 }
 
-function carriedOut(move: Move, engine: Engine, state: StackState): Promise<Moved> {
-  return move.options.to === "files"
-    ? new MoveToFiles(move, engine).run(state)
-    : new MoveToApiServer(move).run();
+function carriedOut(to: MoveOptions["to"], move: Move, state: StackState): Promise<Moved> {
+  return to === "files" ? new MoveToFiles(move).run(state) : new MoveToApiServer(move).run();
 }
 
 function refuseWithoutFolder({ to, out }: MoveOptions): void {
@@ -67,11 +86,12 @@ function refuseWithoutFolder({ to, out }: MoveOptions): void {
   });
 }
 
-function tellMoved(move: Move, { text, transaction }: Moved): void {
-  const { stack, cluster, context, options } = move;
-  if (!context.json) return tellStep(move, context.suggest(text));
+function tellMoved(
+  { stack, cluster, tell }: Move,
+  { text, transaction }: Moved,
+  { to, context }: { readonly to: MoveOptions["to"]; readonly context: CommandContext },
+): void {
+  if (!context.json) return tell(context.suggest(text));
   const changed = transaction !== undefined;
-  context.emit(
-    omitUndefined({ type: "result", stack, cluster, to: options.to, changed, transaction }),
-  );
+  context.emit(omitUndefined({ type: "result", stack, cluster, to, changed, transaction }));
 }

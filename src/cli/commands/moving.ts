@@ -1,7 +1,9 @@
-import type { connect } from "../../kube/connection.js";
 import type { ClusterObjects } from "../../kube/cluster-objects.js";
-import type { InfrastructureProvider } from "../../provider/port.js";
-import type { CommandContext, GlobalOptions } from "../context.js";
+import type { Interruption, StackEngine } from "../../engine/pulumi/engine.js";
+import type { StackState } from "../../engine/backend/state.js";
+import type { Clock, InfrastructureProvider } from "../../provider/port.js";
+import type { KnownProviders } from "../../records/storage-versions.js";
+import type { GlobalOptions } from "../context.js";
 import type { ConnectionFlags } from "./install.js";
 
 export interface MoveOptions extends GlobalOptions, ConnectionFlags {
@@ -15,7 +17,7 @@ export interface MoveOptions extends GlobalOptions, ConnectionFlags {
   readonly leaseNamespace: string;
 }
 
-/** One stack on its way. */
+/** One stack on its way, with everything that this is done with. */
 export interface Move {
   readonly stack: string;
   /** "<namespace>/<name>" of its Cluster. */
@@ -25,9 +27,22 @@ export interface Move {
   /** The API server, as the owner of stacks. */
   readonly server: string;
   readonly serverUrl: string;
-  readonly options: MoveOptions;
-  readonly context: CommandContext;
-  readonly config: ReturnType<typeof connect>;
+  readonly options: Pick<MoveOptions, "out" | "force" | "timeout">;
+  readonly context: {
+    readonly clock: Clock;
+    /** "<user>@<host>". */
+    readonly by: string;
+    readonly interruption: Pick<Interruption, "stop">;
+    readonly providers: KnownProviders;
+  };
+  /** What is recorded now. */
+  readonly readState: () => Promise<StackState>;
+  /** Whether a controller works on what the API server holds. Throws API_SERVER. */
+  readonly isLed: () => Promise<boolean>;
+  /** Runs `work` with an engine that may change the stack, under its lock. Throws LOCKED. */
+  readonly locked: <T>(work: (engine: StackEngine) => Promise<T>) => Promise<T>;
+  /** Says a step on the way, to people. */
+  readonly tell: (text: string) => void;
 }
 
 /** What became of a move, for people and for programs. */
@@ -35,9 +50,4 @@ export interface Moved {
   /** Of the transaction that made it so; absent where it was so before. */
   readonly transaction?: number;
   readonly text: string;
-}
-
-/** A step on the way, for people. */
-export function tellStep({ stack, context }: Move, text: string): void {
-  if (!context.json) context.terminal.write(`${stack}: ${text}\n`);
 }

@@ -5,11 +5,11 @@ import { isHandOver } from "../../records/hand-over.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { standingOf } from "../../transaction/lifecycle.js";
 import { applyPlan, planRecorded } from "./apply.js";
-import type { Engine } from "../pulumi/engine.js";
+import type { StackEngine } from "../pulumi/engine.js";
 import type { StackState } from "../backend/state.js";
 
 interface HandOverOptions {
-  readonly engine: Engine;
+  readonly engine: StackEngine;
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   /** "<user>@<host>". */
