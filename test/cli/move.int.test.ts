@@ -189,6 +189,11 @@ describe("capstan move", function () {
     await sandbox.capstan(0, "rollback", "--yes", "default.refused");
 
     await toServer(0, "refused");
+    const inTheWay = join(sandbox.folder, "in-the-way");
+    writeFileSync(inTheWay, "no folder\n");
+    const unwritten = await move(1, "refused", "--to", "files", "--out", inTheWay);
+    assert.match(unwritten.stderr, /cannot write .*in-the-way.*EEXIST/);
+    assert.equal(await pauseOf("refused"), undefined);
     const file = join(sandbox.folder, "out", "default.refused.yaml");
     mkdirSync(join(sandbox.folder, "out"));
     writeFileSync(file, "# mine\n");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isJsonObject, type Json, type JsonObject } from "../../src/api/json.js";
 import { scratchFolder } from "../support/scratch.js";
-import { caseProblem, conform } from "./run.js";
+import { caseOutcome, conform } from "./run.js";
 import { readVectorFile, type VectorCase } from "./vector-file.js";
 
 const folder = join(fileURLToPath(import.meta.url), "..", "..", "..", "..", "test", "vectors");
@@ -66,13 +66,23 @@ function altersOf(want: JsonObject): { place: string; value: Json }[] {
 describe("conformance", () => {
   const scratch = scratchFolder();
 
-  it("passes every case of test/vectors", () => {
-    const { failures, passed } = conform(files);
+  it("passes every case of test/vectors", async () => {
+    const { failures, passed, deviations } = await conform(files);
     assert.deepEqual(failures, []);
-    assert.equal(passed, 137);
+    assert.equal(passed, 164);
+    assert.deepEqual(
+      Object.fromEntries(deviations.map(({ reason, cases }) => [reason.split(":")[0], cases])),
+      {
+        "no bootstrap cluster is made": 11,
+        "no bootstrap cluster is left, as there never is one": 1,
+        "objects without a namespace are in default, whatever a kubeconfig says": 2,
+        "move makes no namespace": 3,
+        "no provider components are saved": 1,
+      },
+    );
   });
 
-  it("fails exactly one case for each file in which one want is altered", () => {
+  it("fails exactly one case for each file in which one want is altered", async () => {
     for (const file of files) {
       const document = JSON.parse(readFileSync(file, "utf8")) as { cases: { want: JsonObject }[] };
       const [first] = document.cases;
@@ -82,24 +92,24 @@ describe("conformance", () => {
       first.want = { ...first.want, [key]: altered(member) };
       const copy = join(scratch.path, "altered.json");
       writeFileSync(copy, JSON.stringify(document));
-      const { failures, passed } = conform([copy]);
+      const { failures, passed } = await conform([copy]);
       assert.equal(failures.length, 1, `${file}: ${failures.join("\n")}`);
       assert.equal(passed, document.cases.length - 1, file);
     }
   });
 
   for (const file of files) {
-    it(`notices whatever is altered in a want of ${file.slice(folder.length + 1)}`, () => {
+    it(`notices whatever is altered in a want of ${file.slice(folder.length + 1)}`, async () => {
       for (const asked of casesIn(file)) {
         for (const { place, value } of altersOf(asked.want)) {
-          const problem = caseProblem({ ...asked, want: value as JsonObject });
-          assert.ok(problem !== undefined, `${asked.id}${place}`);
+          const { kind } = await caseOutcome({ ...asked, want: value as JsonObject });
+          assert.equal(kind, "failed", `${asked.id}${place}`);
         }
       }
     });
   }
 
-  it("fails what it cannot read, does not know or is asked in a wrong way, with one line each", () => {
+  it("fails what it cannot read, does not know or is asked in a wrong way, with one line each", async () => {
     const write = (name: string, content: string) => {
       writeFileSync(join(scratch.path, name), content);
       return join(scratch.path, name);
@@ -121,7 +131,7 @@ describe("conformance", () => {
       ),
       write("given.json", withCase({ id: "a", given: { operation: "equals" }, want: { a: 1 } })),
     ];
-    const { failures, passed } = conform(asked);
+    const { failures, passed } = await conform(asked);
     assert.equal(passed, 0);
     assert.equal(failures.length, asked.length, failures.join("\n"));
     for (const [index, failure] of failures.entries()) {
@@ -142,7 +152,7 @@ describe("conformance", () => {
     assert.equal(run([]).status, 64);
   });
 
-  it("follows the profile of a case before that of its file", () => {
+  it("follows the profile of a case before that of its file", async () => {
     const machine = (name: string, annotations: object) => ({
       name,
       annotations,
@@ -162,6 +172,7 @@ describe("conformance", () => {
       { id: "of-the-case", profile: "v1alpha1", given, want: { delete: ["a"] } },
     ];
     writeFileSync(file, JSON.stringify({ profile: "modern", cases }));
-    assert.deepEqual(conform([file]), { failures: [], passed: 2 });
+    const { failures, passed } = await conform([file]);
+    assert.deepEqual({ failures, passed }, { failures: [], passed: 2 });
   });
 });

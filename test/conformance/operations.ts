@@ -23,8 +23,11 @@ import {
   readyConditionOf,
 } from "../../src/workload/node-readiness.js";
 import { parseProviderId, sameProviderId } from "../../src/workload/provider-id.js";
+import type { Deviation } from "./deviations.js";
+import { installerDeviations, splitDeviations } from "./installer/installer-deviations.js";
 import { chooseForDeletion, machineHealthy } from "./deletion.js";
 import { drainOperations } from "./drain.js";
+import { installerOperations } from "./installer/operations.js";
 import { instantOf, timeOf } from "./machine-sets.js";
 import { Replay, type ReplayGiven } from "./replay.js";
 import {
@@ -34,7 +37,7 @@ import {
 } from "./rollout-steps.js";
 
 /** Answers a case in the vectors' words, by the functions that the engine uses. */
-type Operation = (given: never, profile: Profile, want: never) => object;
+type Operation = (given: never, profile: Profile, want: never) => object | Promise<object>;
 
 interface StrategyGiven {
   readonly strategyType?: "RollingUpdate" | "OnDelete" | null;
@@ -89,6 +92,14 @@ export const operations: Readonly<Record<string, Operation>> = {
   isNodeAvailable: nodeAvailable,
   getReadyCondition,
   ...drainOperations,
+  ...installerOperations,
+};
+
+/** What the product does otherwise than cases of an operation want. */
+export const deviationsOf: Readonly<Record<string, readonly Deviation[]>> = {
+  create: installerDeviations,
+  delete: installerDeviations,
+  splitControlPlane: splitDeviations,
 };
 
 /** Fields by which a case without a name is known. */

@@ -1,44 +1,71 @@
 import { messageOf } from "../../src/api/error.js";
 import { withTiesByName } from "./deletion.js";
+import { deviating } from "./deviations.js";
 import { firstDifference } from "./difference.js";
-import { operationOf, operations } from "./operations.js";
+import { deviationsOf, operationOf, operations } from "./operations.js";
 import { type ReadCase, readVectorFile, type VectorCase } from "./vector-file.js";
 
 export interface ConformanceResult {
   /** One line per failing case: file, case, what was wanted and what came. */
   readonly failures: readonly string[];
   readonly passed: number;
+  /** What the product does otherwise than cases want, on purpose, and how many of those that passed that is about. */
+  readonly deviations: readonly { readonly reason: string; readonly cases: number }[];
 }
 
+/** What came of a case: a problem, or the reasons why not all of it is wanted of the product. */
+export type CaseOutcome =
+  | { readonly kind: "failed"; readonly problem: string }
+  | { readonly kind: "passed"; readonly deviations: readonly string[] };
+
 /** Asks every case of every file. What cannot be asked has failed. */
-export function conform(files: readonly string[]): ConformanceResult {
-  const outcomes = files.flatMap((file) =>
-    readVectorFile(file).map((read) => ({ file, id: idOf(read), problem: problemOf(read) })),
-  );
-  const failures = outcomes
-    .filter(({ problem }) => problem !== undefined)
-    .map(({ file, id, problem }) => `${file} ${id}: ${problem}`.replaceAll(/\s+/g, " "));
-  return { failures, passed: outcomes.length - failures.length };
+export async function conform(files: readonly string[]): Promise<ConformanceResult> {
+  const failures: string[] = [];
+  const deviations = new Map<string, number>();
+  let passed = 0;
+  for (const file of files) {
+    for (const read of readVectorFile(file)) {
+      const outcome = await outcomeOf(read);
+      if (outcome.kind === "failed") {
+        failures.push(`${file} ${idOf(read)}: ${outcome.problem}`.replaceAll(/\s+/g, " "));
+        continue;
+      }
+      passed += 1;
+      for (const reason of outcome.deviations) {
+        deviations.set(reason, (deviations.get(reason) ?? 0) + 1);
+      }
+    }
+  }
+  const counted = [...deviations].map(([reason, cases]) => ({ reason, cases }));
+  return { failures, passed, deviations: counted };
 }
 
 function idOf(read: ReadCase): string {
   return read.kind === "case" ? read.asked.id : read.id;
 }
 
-function problemOf(read: ReadCase): string | undefined {
-  return read.kind === "malformed" ? read.problem : caseProblem(read.asked);
+async function outcomeOf(read: ReadCase): Promise<CaseOutcome> {
+  if (read.kind === "malformed") return failed(read.problem);
+  return caseOutcome(read.asked);
 }
 
-/** What is wrong with the product's answer to a case, or undefined. A refusal to answer is wrong. */
-export function caseProblem({ given, want, profile }: VectorCase): string | undefined {
+/** What came of a case. A refusal to answer is wrong. */
+export async function caseOutcome({ given, want, profile }: VectorCase): Promise<CaseOutcome> {
   const name = operationOf(given);
-  if (name === undefined) return "names no operation, and its fields tell of none";
+  if (name === undefined) return failed("names no operation, and its fields tell of none");
   const operation = Object.hasOwn(operations, name) ? operations[name] : undefined;
-  if (operation === undefined) return `operation ${name} is not covered yet`;
+  if (operation === undefined) return failed(`operation ${name} is not covered yet`);
   try {
-    const came = operation(given as never, profile, want as never);
-    return firstDifference(withTiesByName(want), came);
+    const listed = Object.hasOwn(deviationsOf, name) ? (deviationsOf[name] ?? []) : [];
+    const ours = deviating(want, given, listed);
+    const came = await operation(given as never, profile, want as never);
+    const problem = firstDifference(withTiesByName(ours.want), came);
+    return problem === undefined ? { kind: "passed", deviations: ours.reasons } : failed(problem);
   } catch (error) {
-    return `wanted ${JSON.stringify(want).slice(0, 200)}, failed: ${messageOf(error)}`;
+    return failed(`wanted ${JSON.stringify(want).slice(0, 200)}, failed: ${messageOf(error)}`);
   }
+}
+
+function failed(problem: string): CaseOutcome {
+  return { kind: "failed", problem };
 }

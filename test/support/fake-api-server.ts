@@ -1,10 +1,11 @@
 import { KubeConfig } from "@kubernetes/client-node";
 import { CapstanError } from "../../src/api/error.js";
 import { type JsonObject, sameJson } from "../../src/api/json.js";
-import type { NamedLive, WriteResult } from "../../src/kube/api.js";
+import type { LiveList, NamedLive, WriteResult } from "../../src/kube/api.js";
 import { isDeleting, isForeign, type LiveObject, liveName } from "../../src/kube/live-object.js";
 import { ObjectCache } from "../../src/kube/object-cache.js";
 import type { ApiWrite } from "../../src/kube/api-write.js";
+import type { Kind } from "../../src/api/schema.js";
 import { FakeSecrets } from "./fake-secrets.js";
 import { merge } from "./merge.js";
 import type { Manifest } from "./manifests.js";
@@ -69,7 +70,11 @@ export class FakeApiServer {
   /** What `kubectl delete` does. */
   delete(name: string): void {
     const known = this.find(name);
-    if (known === undefined || isDeleting(known)) return;
+    if (known !== undefined) this.remove(known);
+  }
+
+  private remove(known: LiveObject): void {
+    if (isDeleting(known)) return;
     const deletionTimestamp = "2026-05-04T10:11:12Z";
     this.change(known, { ...known, metadata: { ...known.metadata, deletionTimestamp } });
   }
@@ -101,6 +106,13 @@ export class FakeApiServer {
     await Promise.resolve();
     if (this.isAway) throw away();
     return this.objects.get(liveName({ kind, metadata }));
+  }
+
+  async list(kind: Kind): Promise<LiveList<LiveObject>> {
+    await Promise.resolve();
+    if (this.isAway) throw away();
+    const items = this.all().filter((one) => one.kind === kind);
+    return { items, metadata: { resourceVersion: String(this.version) } };
   }
 
   async write(write: ApiWrite): Promise<WriteResult> {
@@ -142,7 +154,7 @@ export class FakeApiServer {
       }
       case "delete": {
         if (write.on.metadata.uid !== known.metadata.uid) return { kind: "conflict" };
-        this.delete(`${known.kind} ${known.metadata.name}`);
+        this.remove(known);
         const left = this.objects.get(liveName(known));
         return left === undefined ? { kind: "gone" } : written(left);
       }

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Desired } from "../../src/api/types.js";
+import { type Desired, dottedName } from "../../src/api/types.js";
 import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
 import {
   applyPlan,
@@ -64,6 +64,8 @@ export interface CommandTools {
 }
 
 export interface EngineSetup {
+  /** "<namespace>/<name>"; default/prod without. */
+  readonly cluster?: string;
   readonly provider?: InfrastructureProvider;
   readonly traits?: WorldTraits;
   /** Told how runs go. */
@@ -81,7 +83,7 @@ export interface EngineSetup {
 /** What `restoreState` brings back. */
 export type SavedState = Readonly<FakeCheckpoint>;
 
-const theStack = `default.${testCluster}`;
+const theCluster = `default/${testCluster}`;
 const startMs = 1_000;
 const timeoutMs = 4_000;
 const askedFor = new CapstanError({
@@ -116,11 +118,16 @@ export class FakeEngine {
   /** Ids of the members that were marked as leaving by then: whoever takes back cannot keep them. */
   leftAtRollback: ReadonlySet<string> = new Set();
   private keysMade = 0;
+  /** "<namespace>/<name>". */
+  private readonly cluster: string;
+  private readonly stack: string;
   /** Whether the last command failed on its way and took that back itself. */
   hasFailedForward = false;
 
   constructor(private readonly setup: EngineSetup = {}) {
-    const { provider = localProvider(), traits = plainWorld } = setup;
+    const { provider = localProvider(), traits = plainWorld, cluster = theCluster } = setup;
+    this.cluster = cluster;
+    this.stack = dottedName(cluster);
     this.cloud = new FakeCloud(provider, this.clock, traits);
     this.provider = this.cloud.providerFor(new CommandProcess());
     this.cloud.hosts.isCommitted = () =>
@@ -154,7 +161,7 @@ export class FakeEngine {
     const process = new CommandProcess(faults);
     const context = callContext(process.clock(this.clock), process.stop.signal);
     const clusterUid = this.prior.transaction?.clusterUid ?? "";
-    const scope = { cluster: `default/${testCluster}`, clusterUid };
+    const scope = { cluster: this.cluster, clusterUid };
     try {
       return await observe(this.cloud.providerFor(process), context, scope, this.prior);
     } catch (error) {
@@ -174,7 +181,7 @@ export class FakeEngine {
       await this.settleLastCalls(process, means);
       const options = { ...this.runOptions(process, means), onFailure };
       const survey = async (moving?: readonly OwnerMove[]) => {
-        const state = await means.engine.readState(theStack);
+        const state = await means.engine.readState(this.stack);
         return this.surveyed(desired, state, process, means.provider, moving);
       };
       const plan = await survey(moves);
@@ -204,7 +211,7 @@ export class FakeEngine {
   rollback(faults: readonly CommandFault[] = [], to?: number): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
-      const state = await means.engine.readState(theStack);
+      const state = await means.engine.readState(this.stack);
       const options = this.runOptions(process, means);
       const way = rollbackOf(state, to);
       switch (way.kind) {
@@ -243,7 +250,7 @@ export class FakeEngine {
   forget(machine: string, faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
-      const state = await means.engine.readState(theStack);
+      const state = await means.engine.readState(this.stack);
       const options = this.runOptions(process, means);
       const { plan, driftFilter } = await planForget(machine, state, {
         ...options,
@@ -258,7 +265,7 @@ export class FakeEngine {
   rotate(faults: readonly CommandFault[] = [], to?: KeyStage): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
-      const state = await means.engine.readState(theStack);
+      const state = await means.engine.readState(this.stack);
       const options = this.runOptions(process, means);
       const rotation = rotationOf(state, to);
       if (rotation.kind === "reached") return { kind: "done", passes: 0 };
@@ -277,7 +284,7 @@ export class FakeEngine {
   ): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
-      const state = await means.engine.readState(theStack);
+      const state = await means.engine.readState(this.stack);
       const options = this.runOptions(process, means);
       const about = { machine, id, desired, positionOf: () => undefined };
       const { plan, driftFilter } = await planImport(about, state, options);
@@ -290,11 +297,11 @@ export class FakeEngine {
   destroy(faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
-      const state = await means.engine.readState(theStack);
+      const state = await means.engine.readState(this.stack);
       if (state.transaction === undefined) return { kind: "done", passes: 0 };
       // A destroy has no deadline, and neither has what it does first: this one must not count.
       const options = { ...this.runOptions(process, means), deadlineMs: -1 };
-      const destruction = await planDestroy(theStack, state, options);
+      const destruction = await planDestroy(this.stack, state, options);
       const { plan, first } = destruction;
       for (const one of first === undefined ? [plan] : [first, plan]) this.show(one);
       return destroyCluster(destruction, state, options);

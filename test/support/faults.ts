@@ -9,7 +9,7 @@ import type { FakeClock } from "./fake-clock.js";
 export type CommandFault =
   | { readonly at: "call"; readonly number: number; readonly what: CallFault }
   | { readonly at: "look"; readonly number: number; readonly what: ReadFault }
-  | { readonly at: "write"; readonly number: number; readonly what: "killBefore" | "killAfter" }
+  | { readonly at: "write"; readonly number: number; readonly what: WriteFault }
   | { readonly at: "show"; readonly number: number; readonly what: "killBefore" | "killAfter" }
   | { readonly at: "boot"; readonly number: number; readonly what: BootFault };
 
@@ -32,6 +32,9 @@ export type CallFault = (typeof callFaults)[number];
 export const readFaults = ["unknown", "unknownForGood", "throttle", "failForGood"] as const;
 export type ReadFault = (typeof readFaults)[number];
 
+/** The process dies at it; or the state cannot be written, then and later. */
+type WriteFault = "killBefore" | "killAfter" | "failForGood";
+
 /** A new host that stays pending, fails to start, or is gone instead of running. */
 export const bootFaults = ["never", "fails", "dies"] as const;
 export type BootFault = (typeof bootFaults)[number];
@@ -50,6 +53,7 @@ export class CommandProcess {
   private readonly counts = { call: 0, look: 0, write: 0, show: 0, boot: 0 };
   private readonly lasting = new Map<string, CallFault | ReadFault>();
   private throttled = 0;
+  private refusesWrites = false;
 
   constructor(private readonly faults: readonly CommandFault[] = []) {
     this.killed = new Promise((resolve) => {
@@ -105,9 +109,12 @@ export class CommandProcess {
     return this.planned("boot") as BootFault | undefined;
   }
 
-  /** Carries out a state write, unless the process dies at it. */
+  /** Carries out a state write, unless the process dies at it or there is no room for it. */
   write(effect: () => void): Promise<void> {
-    return this.dieAround("write", async () => effect());
+    return this.dieAround("write", async () => {
+      if (this.refusesWrites) throw noSpace();
+      effect();
+    });
   }
 
   /** Carries out a write to an API server, unless the process dies at it. */
@@ -119,6 +126,7 @@ export class CommandProcess {
     await this.gate();
     const what = this.planned(at);
     if (what === "killBefore") await this.die();
+    if (what === "failForGood") this.refusesWrites = true;
     const done = await effect();
     if (what === "killAfter") await this.die();
     return done;
@@ -146,4 +154,9 @@ export class CommandProcess {
   private silence(): Promise<never> {
     return new Promise<never>(() => {});
   }
+}
+
+function noSpace(): CapstanError {
+  const message = "cannot write the state: there is no room for it";
+  return new CapstanError({ code: "NO_SPACE", source: "engine", message });
 }

@@ -1,0 +1,102 @@
+import type { StepFault } from "./installer-course.js";
+
+/** A call of the old installer that a case lets fail. */
+export interface GivenFault {
+  readonly on: string;
+  readonly call: string;
+}
+
+/** Where a call of the old installer stands in the product. docs/conformance.md tells why. */
+export type Counterpart =
+  | {
+      readonly kind: "step";
+      /** Of the old installer. */
+      readonly phase: string;
+      readonly fault: StepFault;
+    }
+  /** The product never does that, so that it cannot fail. In the old installer it failed in that phase, or is not to be noticed there either. */
+  | { readonly kind: "none"; readonly phase: string | null };
+
+const step = (phase: string, name: string, how: StepFault["how"] = "fails"): Counterpart => ({
+  kind: "step",
+  phase,
+  fault: { step: name, how },
+});
+
+const none = (phase: string | null): Counterpart => ({ kind: "none", phase });
+
+/** Of `create`: `capstan up`, then `capstan move --to kubernetes`. By "<party> <call>". */
+export const createCounterparts: Readonly<Record<string, Counterpart>> = {
+  "provisioner Create": step("create-bootstrap-cluster", "up: read records"),
+  "clientFactory NewClientFromKubeconfig": step("create-bootstrap-cluster", "up: read records"),
+  "bootstrap Apply": step("apply-bootstrap-only-components", "up: get ready"),
+  "bootstrap WaitForClusterV1alpha1Ready": step("apply-cluster-api-components", "up: get ready"),
+  "bootstrap EnsureNamespace": step("create-cluster-object", "up: begin"),
+  "bootstrap CreateClusterObject": step("create-cluster-object", "up: begin"),
+  "bootstrap CreateMachines": step("create-first-control-plane-machine", "up: create LocalHost"),
+  "bootstrap GetMachines": endpoint(),
+  "bootstrap GetCluster": endpoint(),
+  "bootstrap UpdateClusterObjectEndpoint": endpoint(),
+  "bootstrap GetClusters": step("pivot", "move to server: read records"),
+  "target Apply of bootstrap-only": none(null),
+  "target WaitForClusterV1alpha1Ready": step("pivot", "move to server: list Cluster"),
+  "target EnsureNamespace": step("pivot", "move to server: create Cluster", "hasNoNamespace"),
+  "target CreateClusterObject": step("pivot", "move to server: create Cluster"),
+  "target CreateMachines": step("pivot", "move to server: create Machine"),
+  "target UpdateClusterObjectEndpoint": none("update-target-endpoint"),
+};
+
+function endpoint(): Counterpart {
+  return step("update-bootstrap-endpoint", "up: create LocalLoadBalancer", "isNotRecorded");
+}
+
+/** Of `delete`: `capstan move --to files`, then `capstan destroy`. */
+export const deleteCounterparts: Readonly<Record<string, Counterpart>> = {
+  "provisioner Create": step("create-bootstrap-cluster", "move to files: read records"),
+  "clientFactory NewClientFromKubeconfig": step(
+    "create-bootstrap-cluster",
+    "move to files: read records",
+  ),
+  "bootstrap Apply": step("pivot", "move to files: lock"),
+  "bootstrap WaitForClusterV1alpha1Ready": step("pivot", "move to files: lock"),
+  "target WaitForClusterV1alpha1Ready": step("pivot", "move to files: list Cluster"),
+  "target GetClusters": step("pivot", "move to files: list Cluster"),
+  "target GetMachineDeployments": step("pivot", "move to files: list MachineDeployment"),
+  "target GetMachineSets": step("pivot", "move to files: list MachineSet"),
+  "target GetMachines": step("pivot", "move to files: list Machine"),
+  "target GetMachineClasses": step("pivot", "move to files: list MachineClass"),
+  "bootstrap CreateMachineDeployments": step("pivot", "move to files: lock", "hasNoFolder"),
+  "bootstrap CreateMachineSets": step("pivot", "move to files: lock", "hasNoFolder"),
+  "bootstrap CreateMachines": step("pivot", "move to files: lock", "hasNoFolder"),
+  "bootstrap CreateClusterObject": step("pivot", "move to files: begin"),
+  "bootstrap DeleteMachineDeployments": deletion("MachineDeployment"),
+  "bootstrap DeleteMachineSets": deletion("MachineSet"),
+  "bootstrap DeleteMachines": deletion("Machine"),
+  "bootstrap DeleteMachineClasses": none("delete-objects"),
+  "bootstrap DeleteClusters": deletion("Cluster"),
+};
+
+function deletion(kind: string): Counterpart {
+  const fault = { step: `destroy: delete of ${kind}`, how: "fails", triesOn: true } as const;
+  return { kind: "step", phase: "delete-objects", fault };
+}
+
+/** The fault of a case, and where it strikes; undefined for a case without. Throws an Error for what is not covered. */
+export function counterpartOf(
+  faults: readonly GivenFault[],
+  counterparts: Readonly<Record<string, Counterpart>>,
+): Counterpart | undefined {
+  const [fault, ...others] = faults;
+  if (fault === undefined) return undefined;
+  const name = `${fault.on} ${fault.call}`;
+  const counterpart = Object.hasOwn(counterparts, name) ? counterparts[name] : undefined;
+  if (others.length > 0 || counterpart === undefined) {
+    throw new Error(`a fault at ${name} is not covered yet`);
+  }
+  return counterpart;
+}
+
+/** What goes wrong in the product; nothing where there is nothing that could. */
+export function faultOf(counterpart: Counterpart | undefined): StepFault | undefined {
+  return counterpart?.kind === "step" ? counterpart.fault : undefined;
+}

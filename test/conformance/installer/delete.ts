@@ -1,0 +1,93 @@
+import type { AnyObject } from "../../../src/api/types.js";
+import { counterpartOf, deleteCounterparts, faultOf, type GivenFault } from "./counterparts.js";
+import { InstallerCourse } from "./installer-course.js";
+import { clustersOf, type GivenObject } from "./given-objects.js";
+import { type InstalledCluster, InstallerWorld } from "./installer-world.js";
+import { failureOf, isFree, phaseOf, refuseWrong, rootOf } from "./outcome.js";
+
+export interface DeleteGiven {
+  readonly targetObjects: readonly GivenObject[];
+  readonly faults: readonly GivenFault[];
+}
+
+/** In the order in which the old installer deletes them. */
+const kindsInOrder = ["MachineDeployment", "MachineSet", "Machine", "MachineClass", "Cluster"];
+
+/**
+ * `capstan move --to files` for every cluster of an API server, then `capstan destroy` for every one of them, as far as
+ * the first that fails, in the words of the cases. Throws an Error where anything is orphaned, or the same commands again
+ * leave anything.
+ */
+export async function deleted(given: DeleteGiven): Promise<object> {
+  const counterpart = counterpartOf(given.faults, deleteCounterparts);
+  const course = new InstallerCourse();
+  const world = new InstallerWorld(clustersOf(given.targetObjects), course);
+  try {
+    for (const cluster of world.clusters) {
+      await world.up(cluster);
+      await world.moveToServer(cluster);
+    }
+    course.startOver(faultOf(counterpart));
+    const failure = await failureOf(() => takenAway(world));
+    const phase = phaseOf(failure, course, counterpart);
+    const root = rootOf(failure);
+    const answer = {
+      error: phase !== null,
+      failsInPhase: phase,
+      rootCauseIsInjectedError: root === course.injected || world.isInTheWay(root),
+      failedDeletions: kindsInOrder.filter((kind) =>
+        world.clusters.some(({ notDeleted }) => notDeleted.has(kind)),
+      ),
+      remaining: {
+        bootstrap: countsOf(given.targetObjects, world.clusters.flatMap(ofFiles)),
+        target: countsOf(given.targetObjects, world.server.all()),
+      },
+      bootstrapCluster: { existsAfterwards: world.hasOthers },
+    };
+    refuseWrong([...world.orphans(), ...world.passedOver()]);
+    world.mend();
+    await takenAway(world);
+    refuseWrong([...world.left(), ...world.orphans()]);
+    return answer;
+  } finally {
+    world.close();
+  }
+}
+
+/** As far as that has not happened yet. */
+async function takenAway(world: InstallerWorld): Promise<void> {
+  for (const cluster of world.clusters) {
+    if (world.shown(cluster).length > 0) await world.moveToFiles(cluster);
+  }
+  for (const cluster of world.clusters) await world.destroy(cluster);
+}
+
+/** The objects that manifests in files own. */
+function ofFiles(cluster: InstalledCluster): readonly AnyObject[] {
+  const { revision } = cluster.engine.prior;
+  return isFree(cluster) ? (revision?.target.objects ?? []) : [];
+}
+
+/** How many of the objects of a case are among these; what a case lacks and had to be given does not count. */
+function countsOf(
+  given: readonly GivenObject[],
+  objects: readonly { readonly kind: string; readonly metadata: Omit<GivenObject, "kind"> }[],
+): object {
+  const names = new Set(given.map(nameOf));
+  const count = (kind: string) =>
+    objects.filter(
+      ({ kind: other, metadata: { namespace, name } }) =>
+        other === kind && names.has(nameOf({ kind, namespace, name })),
+    ).length;
+  return {
+    clusters: count("Cluster"),
+    machineDeployments: count("MachineDeployment"),
+    machineSets: count("MachineSet"),
+    machines: count("Machine"),
+    machineClasses: count("MachineClass"),
+  };
+}
+
+function nameOf({ kind, namespace, name }: GivenObject): string {
+  return `${kind} ${namespace}/${name}`;
+}

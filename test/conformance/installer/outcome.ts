@@ -1,0 +1,50 @@
+import { isCapstanError } from "../../../src/api/error.js";
+import { fileOwner } from "../../../src/records/hand-over.js";
+import type { Counterpart } from "./counterparts.js";
+import type { InstallerCourse } from "./installer-course.js";
+import type { InstalledCluster } from "./installer-world.js";
+
+/** What the commands failed with, if they did. Whatever is no failure of a command is thrown on. */
+export async function failureOf(commands: () => Promise<void>): Promise<Error | undefined> {
+  try {
+    await commands();
+    return undefined;
+  } catch (error) {
+    if (isCapstanError(error) || error instanceof CommandFailed) return error;
+    throw error;
+  }
+}
+
+/** A command has ended otherwise than it was to, by what `cause` says. */
+export class CommandFailed extends Error {}
+
+/**
+ * The phase of the old installer in which the product has failed: that of the fault, if the product came as far as there
+ * and no further; else the step that it came to, which is no phase.
+ */
+export function phaseOf(
+  failure: Error | undefined,
+  course: InstallerCourse,
+  counterpart: Counterpart | undefined,
+): string | null {
+  if (failure === undefined) return null;
+  return counterpart !== undefined && course.endsAtFault
+    ? counterpart.phase
+    : `${course.furthest}: ${failure.message}`;
+}
+
+/** What a failure has its origin in. */
+export function rootOf(failure: unknown): unknown {
+  return failure instanceof Error && failure.cause !== undefined ? rootOf(failure.cause) : failure;
+}
+
+/** Whether files may say what becomes of a cluster. */
+export function isFree({ engine }: InstalledCluster): boolean {
+  const { transaction } = engine.prior;
+  return transaction === undefined || transaction.owner === fileOwner;
+}
+
+/** Throws an Error with all that is wrong. */
+export function refuseWrong(wrong: readonly string[]): void {
+  if (wrong.length > 0) throw new Error(wrong.join("; "));
+}
