@@ -65,10 +65,20 @@ export class MoveToFiles {
     try {
       return await this.move.locked((engine) => this.handOver(engine));
     } catch (error) {
-      if (!isCapstanError(error) || error.code !== "LOCKED" || this.isOver) throw error;
+      const isBusy = isCapstanError(error) && error.code === "LOCKED" && !this.isOver;
+      if (!isBusy) {
+        await this.letGoOn();
+        throw error;
+      }
       await this.pauseBetweenLooks();
       return undefined;
     }
+  }
+
+  /** Where it failed before the owner changed, the API server's controller goes on as if nobody had asked. */
+  private async letGoOn(): Promise<void> {
+    const { transaction } = await this.move.readState();
+    if (transaction?.owner !== fileOwner) await this.move.objects.unpause();
   }
 
   /** Under the stack's lock. */
@@ -79,7 +89,10 @@ export class MoveToFiles {
     const state = await engine.readState(stack);
     if (!canHandOver(state)) return undefined;
     // An attempt that has changed the owner has written them before, when all its objects were there.
-    if (state.transaction?.owner !== fileOwner) await this.writeManifests();
+    if (state.transaction?.owner !== fileOwner) {
+      write(this.file(), this.manifests(await objects.read()), options);
+      move.tell(`its manifests are in ${this.file()}`);
+    }
     const stop = interruption.stop;
     const how = { engine, provider, clock, by, stop };
     const transaction = await handOver(stack, state, fileOwner, how);
@@ -88,18 +101,6 @@ export class MoveToFiles {
       transaction,
       text: `belongs to manifests in files from transaction ${transaction} on: capstan plan -f ${options.out ?? ""}`,
     };
-  }
-
-  /** What cannot be written stays where it is, and its controller goes on. */
-  private async writeManifests(): Promise<void> {
-    const { objects, options, tell } = this.move;
-    try {
-      write(this.file(), this.manifests(await objects.read()), options);
-    } catch (error) {
-      await objects.unpause();
-      throw error;
-    }
-    tell(`its manifests are in ${this.file()}`);
   }
 
   /** No transaction is open. What a pause of an earlier attempt holds up is let go on. */

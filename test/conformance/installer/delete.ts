@@ -44,7 +44,7 @@ export async function deleted(given: DeleteGiven): Promise<object> {
       },
       bootstrapCluster: { existsAfterwards: world.hasOthers },
     };
-    refuseWrong([...world.orphans(), ...world.passedOver()]);
+    refuseWrong([...world.orphans(), ...world.passedOver(), ...world.held()]);
     world.mend();
     await takenAway(world);
     refuseWrong([...world.left(), ...world.orphans()]);

@@ -17,7 +17,7 @@ import { CommandProcess, type CommandFault } from "../../support/faults.js";
 import { onlyLocal } from "../../support/manifests.js";
 import { notReached, textOf } from "../../support/reached.js";
 import type { InstallerCourse } from "./installer-course.js";
-import { CommandFailed } from "./outcome.js";
+import { CommandFailed, isFree } from "./outcome.js";
 
 /** One cluster of a case, with the stack and the cloud that it has of its own. */
 export interface InstalledCluster {
@@ -139,6 +139,14 @@ export class InstallerWorld {
         ...paused.map(({ kind }) => `the ${kind} is left paused`),
       ];
     });
+  }
+
+  /** Clusters that their controller may not act on, although they are its own. */
+  held(): string[] {
+    return this.clusters
+      .filter((cluster) => !isFree(cluster))
+      .filter((cluster) => this.shown(cluster).some((one) => pauseOf(one) !== undefined))
+      .map(({ key }) => `${key} is left paused`);
   }
 
   /** Workers that a destroy has left although nothing kept it from deleting them: it tries all of them before it fails. */
