@@ -77,8 +77,13 @@ export class MoveToFiles {
 
   /** Where it failed before the owner changed, the API server's controller goes on as if nobody had asked. */
   private async letGoOn(): Promise<void> {
-    const { transaction } = await this.move.readState();
-    if (transaction?.owner !== fileOwner) await this.move.objects.unpause();
+    try {
+      const { transaction } = await this.move.readState();
+      if (transaction?.owner !== fileOwner) await this.move.objects.unpause();
+    } catch (error) {
+      // What it failed with before says more; a cluster that stays paused says by whom.
+      if (!isCapstanError(error)) throw error;
+    }
   }
 
   /** Under the stack's lock. */
