@@ -174,6 +174,7 @@ export class KubeSource implements ClusterSource {
   }
 
   async forget(key: ClusterKey): Promise<void> {
+    this.secretKeeper.forget(key);
     await this.writeAll(() => releasedClasses(this.options.cache.clusterOf(key)));
   }
 

@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { recordedKeys } from "../records/recorded-keys.js";
 import { type KeyedCertificate, validityOf } from "../bootstrap/certificates/certificate.js";
 import {
@@ -41,6 +42,13 @@ interface SecretKeeperOptions {
   readonly clock: Pick<Clock, "now">;
 }
 
+/** What a kubeconfig was found to hold, by an authority. A secret. */
+interface JudgedKubeconfig {
+  readonly text: string;
+  readonly authorityPem: string;
+  readonly certificate?: KeyedCertificate;
+}
+
 /** A cluster whose Secrets are kept: its object, its records, and what its provider says of these. */
 export interface KeptCluster {
   readonly cluster: LiveObject;
@@ -58,6 +66,8 @@ const mostRounds = 4;
 export class SecretKeeper {
   /** Certificates of kubeconfigs that are not written yet. */
   private readonly issued = new Map<ClusterKey, KeyedCertificate>();
+  /** Of kubeconfigs in Secrets: every status asks, and to judge one takes longer than all else of a status. */
+  private readonly judged = new Map<ClusterKey, JudgedKubeconfig>();
 
   constructor(private readonly options: SecretKeeperOptions) {}
 
@@ -87,7 +97,7 @@ export class SecretKeeper {
     const { cluster, records } = kept;
     const access = accessOf(kept);
     const live = this.kubeconfigOf(cluster);
-    const certificate = access && certificateIn(live, access);
+    const certificate = access && this.certificateIn(cluster, access);
     const conflicting = this.wantedOf(kept).filter((wanted) =>
       isConflicting(wanted, this.liveOf(wanted), cluster),
     );
@@ -119,7 +129,7 @@ export class SecretKeeper {
     const owner = { namespace, name };
     const access = accessOf(kept);
     const certificate =
-      access && (this.issued.get(keyOf(kept)) ?? certificateIn(this.kubeconfigOf(cluster), access));
+      access && (this.issued.get(keyOf(kept)) ?? this.certificateIn(cluster, access));
     const secrets = keySecrets(keys, owner);
     if (access === undefined || certificate === undefined) return secrets;
     return [...secrets, kubeconfigSecret(adminKubeconfig(access, certificate), owner)];
@@ -133,8 +143,28 @@ export class SecretKeeper {
     const isOurs = live === undefined || isOwned(live, cluster);
     const canIssue = validityOf(access.keys.ca.certificatePem).untilMs > nowMs;
     if (!isOurs || !canIssue || isDeleting(cluster)) return false;
-    const known = this.issued.get(keyOf({ cluster })) ?? certificateIn(live, access);
+    const known = this.issued.get(keyOf({ cluster })) ?? this.certificateIn(cluster, access);
     return known === undefined || isRenewalDue(known, access, nowMs);
+  }
+
+  /** The certificate in the Secret's kubeconfig, if it is one of the cluster's administrators. */
+  private certificateIn(cluster: LiveObject, access: AdminAccess): KeyedCertificate | undefined {
+    const live = this.kubeconfigOf(cluster);
+    const text = live && secretText(live, "value");
+    if (text === undefined) return undefined;
+    const authorityPem = access.keys.ca.certificatePem;
+    const key = keyOf({ cluster });
+    const known = this.judged.get(key);
+    if (known?.text === text && known.authorityPem === authorityPem) return known.certificate;
+    const certificate = adminCertificateIn(text, access);
+    this.judged.set(key, omitUndefined({ text, authorityPem, certificate }));
+    return certificate;
+  }
+
+  /** Lets go of what is known of a cluster that is no more. */
+  forget(key: ClusterKey): void {
+    this.issued.delete(key);
+    this.judged.delete(key);
   }
 
   private kubeconfigOf({ metadata }: LiveObject): LiveSecret | undefined {
@@ -167,14 +197,6 @@ function accessOf({ cluster, records, provider }: KeptCluster): AdminAccess | un
   const server = recordedServer(records, provider);
   if (keys === undefined || server === undefined) return undefined;
   return { name: cluster.metadata.name, server, keys };
-}
-
-function certificateIn(
-  live: LiveSecret | undefined,
-  access: AdminAccess,
-): KeyedCertificate | undefined {
-  const text = live && secretText(live, "value");
-  return text === undefined ? undefined : adminCertificateIn(text, access);
 }
 
 function kubeconfigExpiry({ certificatePem }: KeyedCertificate, nowMs: number): CertificateExpiry {

@@ -1,5 +1,6 @@
 import { omitUndefined } from "../api/omit-undefined.js";
-import { authorityFacts } from "../bootstrap/certificates/authorities.js";
+import { authorityNames } from "../bootstrap/certificates/authorities.js";
+import { validityOf } from "../bootstrap/certificates/certificate.js";
 import type { ClusterKeys } from "../bootstrap/certificates/cluster-keys.js";
 
 /** Days before an expiry at which people are told; 0: it has expired. The first one comes first. */
@@ -9,7 +10,7 @@ const dayMs = 24 * 3_600_000;
 /** Until when one certificate of a cluster counts. */
 export interface CertificateExpiry {
   /** As `capstan certificates show` names it; "kubeconfig" is the one in the Secret of that name. */
-  readonly name: "ca" | "etcd" | "frontProxy" | "kubeconfig";
+  readonly name: (typeof authorityNames)[number] | "kubeconfig";
   /** Milliseconds since the epoch. */
   readonly expiresAtMs: number;
   /** Days: the last threshold that was passed; absent while there is time. */
@@ -33,7 +34,9 @@ export function authorityExpiries(
   nowMs: number,
 ): CertificateExpiry[] {
   if (keys === undefined) return [];
-  return authorityFacts(keys).map(({ name, expiresAtMs }) => expiryOf(name, expiresAtMs, nowMs));
+  return authorityNames.map((name) =>
+    expiryOf(name, validityOf(keys[name].certificatePem).untilMs, nowMs),
+  );
 }
 
 /** What people should know of a cluster's authorities now; nothing while there is time. Pure. */

@@ -89,7 +89,7 @@ describe("the package in an ordinary Pulumi project", function () {
     }
     const strange = paths.filter(
       (path) =>
-        !/^(bin|deploy\/ci|dist\/(cli|src|providers|stacks\/cluster)|stacks\/aws-foundation|tools\/toolchain|docs|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
+        !/^(bin|deploy\/ci|dist\/(cli|program|src|providers|stacks\/cluster)|stacks\/aws-foundation|tools\/toolchain|docs|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
           path,
         ) || /node_modules|\.test\.|passphrase|\.db$|Pulumi\.[^/]+\.yaml$/.test(path),
     );

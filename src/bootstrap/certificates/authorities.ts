@@ -2,9 +2,12 @@ import { createPublicKey, X509Certificate } from "node:crypto";
 import { keyHash, publicKeyHash, validityOf } from "./certificate.js";
 import type { ClusterKeys } from "./cluster-keys.js";
 
+/** The certificates of a cluster that sign others. */
+export const authorityNames = ["ca", "etcd", "frontProxy"] as const;
+
 /** What may be told of a cluster's keys: nothing of it is secret. */
 interface AuthorityFacts {
-  readonly name: "ca" | "etcd" | "frontProxy";
+  readonly name: (typeof authorityNames)[number];
   readonly signs: string;
   readonly commonName: string;
   /** "ECDSA-P256", "RSA-2048". */
@@ -23,7 +26,7 @@ const signs: Readonly<Record<AuthorityFacts["name"], string>> = {
 
 /** The authorities among a cluster's keys. Pure. Throws an Error for a text that is no certificate. */
 export function authorityFacts(keys: ClusterKeys): AuthorityFacts[] {
-  return (["ca", "etcd", "frontProxy"] as const).map((name) => {
+  return authorityNames.map((name) => {
     const { certificatePem } = keys[name];
     const { subject, publicKey } = new X509Certificate(certificatePem);
     const { asymmetricKeyType: type, asymmetricKeyDetails: details } = publicKey;
