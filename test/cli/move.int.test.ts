@@ -22,7 +22,7 @@ interface Shown {
 }
 
 describe("capstan move", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let server: ApiServer;
   let folder: string;
   let pulumi: FatalPulumi;

@@ -11,7 +11,7 @@ const large: ScenarioCluster = { machines: { ...pair.machines, "worker-1": { siz
 const upCommand = /capstan --project \S+ --stack dev up -f \S+[^\s,;]/;
 
 describe("a Pulumi project of a user's", function () {
-  this.timeout(180_000);
+  this.timeout(300_000);
   let sandbox: Sandbox;
   let project: UserProjectFolder;
 
