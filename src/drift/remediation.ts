@@ -1,7 +1,7 @@
 import { boundOf, type DriftPolicy } from "../api/drift-policy.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
 import type { policiesOf } from "../compile/update-policy.js";
-import { quorumOf } from "../sets/quorum.js";
+import { isMajority } from "../sets/quorum.js";
 import type { DriftBudgets } from "./budgets.js";
 import type { DriftItem, DriftReport } from "./classify.js";
 import type { DriftDecision, RestraintCause } from "./decision.js";
@@ -59,7 +59,7 @@ function restraintOn(
   }
   if (machine?.controlPlane !== true) return undefined;
   const healthy = members - [...trouble.values()].filter(Boolean).length;
-  return healthy < quorumOf(members) ? { kind: "quorum", healthy, members } : undefined;
+  return isMajority(healthy, members) ? undefined : { kind: "quorum", healthy, members };
 }
 
 /** Machines that are not well, for however long and by whose word ever, and whether they are members of the control plane. */

@@ -6,6 +6,8 @@ export interface EtcdMember {
   readonly name?: string;
   /** "https://10.0.0.11:2380". */
   readonly peerURLs?: readonly string[];
+  /** It has not caught up yet, and does not count for the majority. */
+  readonly isLearner?: boolean;
 }
 
 /** The Node of a host, by which its member is known. */

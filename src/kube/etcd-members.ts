@@ -5,6 +5,10 @@ import { type CoreV1Api, type KubeConfig, PortForward, type V1Pod } from "@kuber
 import { issueCertificate } from "../bootstrap/certificates/certificate.js";
 import { clockSkewMs } from "../bootstrap/certificates/cluster-keys.js";
 import { type HostKeys, trustedPem } from "../bootstrap/certificates/key-ring.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import { messageOf } from "../api/error.js";
+import { mapBounded } from "../provider/bounded.js";
+import type { EtcdAnswer, EtcdReport } from "../workload/etcd/etcd-report.js";
 import { type EtcdMember, memberOf, type MemberNode } from "./etcd-member.js";
 import { within } from "./requests.js";
 
@@ -13,6 +17,10 @@ const clientPort = 2379;
 const accessTtlMs = 10 * 60_000;
 /** Of one call through an API server and a kubelet. */
 const answerTimeoutMs = 15_000;
+/** The same of one that only asks a member how it is: one that is well tells that at once. */
+const statusTimeoutMs = 5_000;
+/** As many as an API server connects at once without asking to slow down. */
+const asksAtATime = 8;
 
 /** Who asks, and by what etcd knows it. */
 interface EtcdAccess {
@@ -20,6 +28,8 @@ interface EtcdAccess {
   readonly api: CoreV1Api;
   readonly keys: HostKeys;
   readonly nowMs: number;
+  /** Of one call. */
+  readonly timeoutMs?: number;
 }
 
 /**
@@ -41,9 +51,108 @@ export async function removeEtcdMember(node: MemberNode, access: EtcdAccess): Pr
   await asked(pod, "/v3/cluster/member/remove", { ID: member.ID }, access);
 }
 
-async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Promise<V1Pod> {
+/** A host, and the Node by which its member of etcd is known. */
+interface HostNode {
+  readonly host: string;
+  readonly node: MemberNode;
+}
+
+/** What a member says of itself. Source: https://etcd.io/docs/v3.6/dev-guide/api_reference_v3/, StatusResponse. */
+interface StatusAnswer {
+  readonly header: { readonly member_id: string };
+  readonly leader?: string;
+  readonly errors?: readonly string[];
+}
+
+interface AlarmAnswer {
+  readonly alarms?: readonly { readonly memberID: string; readonly alarm: string }[];
+}
+
+/** One of etcd's pods, and what its member answered; `id` is that of the member. */
+interface AskedPod {
+  readonly pod: V1Pod;
+  readonly id?: string;
+  readonly answer: EtcdAnswer;
+}
+
+/**
+ * What the etcd in a cluster's own pods says of itself: its members by the word of one that answers, and each of them by its own. Undefined
+ * where the cluster has no pod of etcd. Throws an Error where no member answers.
+ */
+export async function reportOfEtcd(
+  hosts: readonly HostNode[],
+  access: EtcdAccess,
+): Promise<EtcdReport | undefined> {
+  const pods = await etcdPods(access.api);
+  if (pods.length === 0) return undefined;
+  const asking = await mapBounded(pods, asksAtATime, (pod) => askedHowItIs(pod, access));
+  const teller = asking.find(({ answer }) => answer.kind === "answered");
+  if (teller === undefined) {
+    const [silent] = asking.flatMap(({ answer }) => (answer.kind === "silent" ? [answer] : []));
+    throw new Error(`no member of etcd answers: ${silent?.because ?? ""}`);
+  }
+  const { members = [] } = await asked<{ members?: readonly EtcdMember[] }>(
+    teller.pod,
+    "/v3/cluster/member/list",
+    {},
+    access,
+  );
+  const { alarms = [] } = await asked<AlarmAnswer>(
+    teller.pod,
+    "/v3/maintenance/alarm",
+    { action: "GET" },
+    access,
+  );
+  const hostOf = new Map(hosts.map(({ host, node }) => [memberOf(members, node)?.ID, host]));
+  return {
+    members: members.map((member) =>
+      omitUndefined({
+        id: member.ID,
+        name: member.name === "" ? undefined : member.name,
+        host: hostOf.get(member.ID),
+        isLearner: member.isLearner === true,
+        answer: answerAmong(asking, member),
+      }),
+    ),
+    alarms: alarms.map(({ memberID: member, alarm }) => ({ member, alarm })),
+  };
+}
+
+async function askedHowItIs(pod: V1Pod, access: EtcdAccess): Promise<AskedPod> {
+  try {
+    const { header, leader, errors } = await asked<StatusAnswer>(
+      pod,
+      "/v3/maintenance/status",
+      {},
+      { ...access, timeoutMs: statusTimeoutMs },
+    );
+    const answer: EtcdAnswer = omitUndefined({
+      kind: "answered",
+      leader: leader === "0" ? undefined : leader,
+      troubles: errors ?? [],
+    });
+    return { pod, id: header.member_id, answer };
+  } catch (error) {
+    return { pod, answer: { kind: "silent", because: messageOf(error) } };
+  }
+}
+
+/** By the id that a member itself tells; of one that tells nothing, what kept its pod from it. */
+function answerAmong(asking: readonly AskedPod[], { ID, name }: EtcdMember): EtcdAnswer {
+  const own =
+    asking.find(({ id }) => id === ID) ??
+    asking.find(({ id, pod }) => id === undefined && pod.spec?.nodeName === name);
+  return own?.answer ?? { kind: "silent", because: "no pod of it is there" };
+}
+
+async function etcdPods(api: CoreV1Api): Promise<V1Pod[]> {
   const labelSelector = "component=etcd,tier=control-plane";
   const { items } = await api.listNamespacedPod({ namespace, labelSelector }, within());
+  return items;
+}
+
+async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Promise<V1Pod> {
+  const items = await etcdPods(api);
   const isReady = ({ status }: V1Pod) =>
     status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
   const pod = items.find((one) => one.spec?.nodeName !== name && isReady(one));
@@ -53,11 +162,12 @@ async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Pr
 
 /** One call of etcd's JSON gateway. */
 async function asked<T>(pod: V1Pod, path: string, body: object, access: EtcdAccess): Promise<T> {
+  const { timeoutMs = answerTimeoutMs } = access;
   const [output, input] = [new PassThrough(), new PassThrough()];
   const forward = new PortForward(access.config);
   const name = pod.metadata?.name ?? "";
   const opening = forward.portForward(namespace, name, [clientPort], output, null, input);
-  const channel = await inTime(opening);
+  const channel = await inTime(opening, timeoutMs);
   try {
     const socket = connect({
       socket: Duplex.from({ readable: output, writable: input }),
@@ -65,15 +175,15 @@ async function asked<T>(pod: V1Pod, path: string, body: object, access: EtcdAcce
       ca: trustedPem(access.keys, "etcd"),
       ...(await credentials(access)),
     });
-    return (await answerOf(socket, path, body)) as T;
+    return (await answerOf(socket, path, body, timeoutMs)) as T;
   } finally {
     if (isClosable(channel)) channel.close();
   }
 }
 
 /** The client has no deadline for a connection that nobody takes; one that comes late is closed. */
-async function inTime(opening: Promise<unknown>): Promise<unknown> {
-  const late = new Error(`no connection within ${answerTimeoutMs / 1_000} s`);
+async function inTime(opening: Promise<unknown>, timeoutMs: number): Promise<unknown> {
+  const late = new Error(`no connection within ${timeoutMs / 1_000} s`);
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_resolve, reject) => {
     timer = setTimeout(() => {
@@ -84,7 +194,7 @@ async function inTime(opening: Promise<unknown>): Promise<unknown> {
         },
         () => undefined,
       );
-    }, answerTimeoutMs);
+    }, timeoutMs);
   });
   try {
     return await Promise.race([opening, timeout]);
@@ -112,9 +222,16 @@ async function credentials({ keys, nowMs }: EtcdAccess) {
   return { cert: certificatePem, key: privateKeyPem };
 }
 
-function answerOf(socket: TLSSocket, path: string, body: object): Promise<unknown> {
+function answerOf(
+  socket: TLSSocket,
+  path: string,
+  body: object,
+  timeoutMs: number,
+): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(answerTimeoutMs);
+    const signal = AbortSignal.timeout(timeoutMs);
+    const failed = (error: Error) =>
+      reject(signal.aborted ? new Error(`no answer within ${timeoutMs / 1_000} s`) : error);
     const options = { method: "POST", path, host: "localhost", signal };
     const request = httpRequest({ ...options, createConnection: () => socket }, (response) => {
       const chunks: Buffer[] = [];
@@ -124,9 +241,9 @@ function answerOf(socket: TLSSocket, path: string, body: object): Promise<unknow
         if (response.statusCode === 200) resolve(JSON.parse(text));
         else reject(new Error(`etcd answered ${response.statusCode ?? 0}: ${text.slice(0, 500)}`));
       });
-      response.on("error", reject);
+      response.on("error", failed);
     });
-    request.on("error", reject);
+    request.on("error", failed);
     request.end(JSON.stringify(body));
   });
 }

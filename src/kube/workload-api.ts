@@ -32,7 +32,9 @@ import type { DrainLook } from "../workload/drain/eviction-round.js";
 import { parseProviderId, type ProviderId, sameProviderId } from "../workload/provider-id.js";
 import { marksPatch } from "../workload/node-marks.js";
 import { nodeReportOf } from "../workload/node-report.js";
-import { removeEtcdMember } from "./etcd-members.js";
+import type { EtcdReport } from "../workload/etcd/etcd-report.js";
+import type { MemberNode } from "./etcd-member.js";
+import { removeEtcdMember, reportOfEtcd } from "./etcd-members.js";
 import { keepConnections } from "./kept-connections.js";
 import { drainRound, uncordonOurs } from "./node-drain.js";
 import { attachedVolumes } from "./node-volumes.js";
@@ -163,18 +165,21 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
+  etcd(hosts: readonly NodeHost[]): Promise<EtcdReport | undefined> {
+    const { keys, clock } = this.access;
+    return this.call("ask etcd how it is", async (api, config) => {
+      const { items } = await api.listNode({}, within());
+      const nodes = hosts.map((host) => ({ host: host.name, node: memberNodeOf(items, host) }));
+      return reportOfEtcd(nodes, { config, api, keys, nowMs: clock.now() });
+    });
+  }
+
   async removeMember(host: NodeHost): Promise<void> {
     const { keys, clock } = this.access;
     await this.call(`take ${host.name} out of etcd`, async (api, config) => {
       const { items } = await api.listNode({}, within());
-      const node = nodeAmong(items, host);
-      const told = node?.status?.addresses?.map(({ address }) => address) ?? [];
-      const addresses = [...told, ...host.addresses];
-      const name = node?.metadata?.name ?? host.name;
-      const others = new Set(items.flatMap(({ metadata }) => metadata?.name ?? []));
-      others.delete(name);
-      const member = { name, addresses, others };
-      await removeEtcdMember(member, { config, api, keys, nowMs: clock.now() });
+      const node = memberNodeOf(items, host);
+      await removeEtcdMember(node, { config, api, keys, nowMs: clock.now() });
     });
   }
 
@@ -225,6 +230,16 @@ export class WorkloadApi implements WorkloadCluster {
     config.loadFromString(JSON.stringify(kubeconfigOf(entry)));
     return keepConnections(config);
   }
+}
+
+/** By what etcd may know the member of a host. */
+function memberNodeOf(items: readonly V1Node[], host: NodeHost): MemberNode {
+  const node = nodeAmong(items, host);
+  const told = node?.status?.addresses?.map(({ address }) => address) ?? [];
+  const name = node?.metadata?.name ?? host.name;
+  const others = new Set(items.flatMap(({ metadata }) => metadata?.name ?? []));
+  others.delete(name);
+  return { name, addresses: [...told, ...host.addresses], others };
 }
 
 function secretsOf({ token }: Identity) {

@@ -1,4 +1,6 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import { keyOf, type NodeKey } from "../graph/graph.js";
+import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
 import type { OrphanedResource, RemainingPlan } from "../plan/plan.js";
 import {
   isOpen,
@@ -46,6 +48,8 @@ export interface Situation {
   readonly tried: ReadonlySet<NodeKey>;
   /** Hosts that the cloud shows running, for as long as their sets ask for. */
   readonly available: ReadonlySet<NodeKey>;
+  /** How the members of etcd are; absent: nobody has asked, or nobody has to. */
+  readonly etcd?: EtcdHealth;
   readonly nowMs: number;
   /** The lock was taken from somebody dead, and what they last asked of the cloud may still happen. */
   readonly unsettled: boolean;
@@ -191,8 +195,9 @@ function isResolvable({ key }: PendingOperation, plan: RemainingPlan, prior: Pri
 
 /** Changes in waves, waiting between, then the commit with its deletions. */
 function onward(situation: Situation): Action {
-  const { plan, done } = situation;
-  const action = nextAction(plan, { applied: new Set(), available: availableFor(situation) });
+  const { plan, done, etcd } = situation;
+  const available = availableFor(situation);
+  const action = nextAction(plan, omitUndefined({ applied: new Set<NodeKey>(), available, etcd }));
   if (action.kind === "clear") return verified(situation) ?? action;
   const again = action.kind === "change" ? action.keys.filter((key) => done.has(key)) : [];
   if (again.length > 0) {

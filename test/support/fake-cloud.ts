@@ -416,6 +416,9 @@ export class FakeCloud {
     return this.changing(process, { call: "update", who, id, spec }, () => {
       const from = this.get(id);
       if (from?.phase === "gone") throw cloudFailed(`update ${id}: it is gone`);
+      if (from?.phase === "ready" && this.restartsFor(from.spec, spec)) {
+        this.hosts.changes(from, this.alive());
+      }
       this.put(id, { spec });
       return this.restartsFor(from?.spec ?? {}, spec)
         ? this.restart(id, process)

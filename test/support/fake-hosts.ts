@@ -6,7 +6,8 @@ import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
 import type { NodeMarks } from "../../src/workload/node-marks.js";
-import type { OpenWorkload } from "../../src/engine/run/workload-cluster.js";
+import type { EtcdAnswer, EtcdReport } from "../../src/workload/etcd/etcd-report.js";
+import type { NodeHost, OpenWorkload } from "../../src/engine/run/workload-cluster.js";
 import type {
   NodeReport,
   Observed,
@@ -16,6 +17,7 @@ import type {
 } from "../../src/provider/port.js";
 import type { MachineDrainRule } from "../../src/workload/drain/drain-rule.js";
 import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
+import { quorumOf } from "../../src/sets/quorum.js";
 import type { LawWatch } from "./law-watch.js";
 
 /** What a host does first, whose certificates it takes, and by which keys it signs, told by digests of these. */
@@ -73,6 +75,12 @@ export class FakeHosts {
   nodeSays: (host: string) => NodeReport | undefined = () => undefined;
   /** Whether a host's Node is not deleted when it is asked for, by its name. */
   keepsNode: (host: string) => boolean = () => false;
+  /** What is wrong with the member of etcd on a host that serves, by its name; undefined: nothing. */
+  ails: (host: string) => string | undefined = () => undefined;
+  /** Names of hosts that have ever been members of etcd. */
+  private readonly everMembers = new Set<string>();
+  /** Whether hosts had become nodes when somebody asked last, by their names. */
+  private readonly joined = new Map<string, boolean>();
   /** Whether etcd takes nobody out. */
   refusesToLeave = false;
   /** Whether the cluster is to have a control plane once what is under way is done. */
@@ -123,6 +131,7 @@ export class FakeHosts {
       nodes: (hosts) =>
         answering(() => {
           const joined = hosts.filter(({ name }) => this.hasJoined(name));
+          for (const one of hosts) this.joined.set(one.name, joined.includes(one));
           return new Map(joined.map(({ name }) => [name, this.nodeSays(name)]));
         }),
       extend: ({ token }) =>
@@ -145,10 +154,11 @@ export class FakeHosts {
         answering(() => {
           for (const { name } of hosts) this.cordoned.delete(name);
         }),
+      etcd: (hosts) => answering(() => this.etcdReport(members(), hosts)),
       removeMember: ({ name }) =>
         this.refusesToLeave
           ? Promise.reject(noAnswer("etcd has no majority without it"))
-          : answering(() => void this.leftMembers.add(name)),
+          : answering(() => this.leaves(name, members())),
       deleteNode: ({ name }) =>
         this.keepsNode(name)
           ? Promise.reject(noAnswer("it is too busy"))
@@ -157,12 +167,46 @@ export class FakeHosts {
     });
   }
 
+  /** Who was a member and has not left: one whose host does not serve says nothing. */
+  private etcdReport(all: readonly Observed[], hosts: readonly NodeHost[]): EtcdReport {
+    const serving = new Set(
+      all
+        .filter(({ id, phase }) => phase === "ready" || this.marked.has(id))
+        .filter(({ id, who: { name } }) => {
+          const did = this.did.get(id);
+          return (
+            did === "init" || (isMember(did) && (this.joined.get(name) ?? this.hasJoined(name)))
+          );
+        })
+        .map(({ who }) => who.name),
+    );
+    for (const name of serving) this.everMembers.add(name);
+    const members = [...this.everMembers].filter((name) => !this.leftMembers.has(name));
+    return {
+      alarms: [],
+      members: members.map((name) => {
+        const trouble = this.ails(name);
+        const isKnown = hosts.some((host) => host.name === name);
+        const answer: EtcdAnswer = serving.has(name)
+          ? { kind: "answered", leader: "1", troubles: trouble === undefined ? [] : [trouble] }
+          : { kind: "silent", because: "no answer" };
+        const about = { id: name, name, isLearner: false, answer };
+        return isKnown ? { ...about, host: name } : about;
+      }),
+    };
+  }
+
   /** A host has been made that does this first. `others`: everything that is alive. */
   made(host: Observed, { kind, trusts, signs }: FirstStart, others: readonly Observed[]): void {
     const signers = others.flatMap(({ id, who }) =>
       who.clusterUid === host.who.clusterUid ? (this.signs.get(id) ?? []) : [],
     );
     this.did.set(host.id, kind);
+    if (kind === "joinControlPlane") this.mayDisturb(host, others);
+    if (kind === "init") {
+      // Another life of the cluster, with an etcd of its own and perhaps the same names.
+      for (const known of [this.everMembers, this.leftMembers, this.joined]) known.clear();
+    }
     this.mustTrust(host, { kind, trusts, signs }, others);
     if (signs !== undefined) this.signs.set(host.id, signs);
     // Whichever member leads signs for a worker.
@@ -184,10 +228,47 @@ export class FakeHosts {
     }
   }
 
+  /** A host that serves is changed in place, and does not serve meanwhile. */
+  changes(host: Observed, others: readonly Observed[]): void {
+    if (isMember(this.did.get(host.id))) this.mayDisturb(host, others);
+  }
+
+  /** Law 18: no member is touched that is well while another one is not. One that comes mends what its machine has. */
+  private mayDisturb({ id, who }: Observed, others: readonly Observed[]): void {
+    const own = machineOf(who.name);
+    const peers = this.membersAmong(others).filter((one) => one.id !== id);
+    const ill = peers.map((one) => one.who.name).filter((name) => this.ails(name) !== undefined);
+    // What was ill may have left etcd already, for the one that comes.
+    const mends = [who, ...others.map((one) => one.who)].some(
+      ({ name }) => machineOf(name) === own && this.ails(name) !== undefined,
+    );
+    const [other] = ill;
+    if (other === undefined || mends || !this.goesOn()) return;
+    this.watch.blame("law 18: etcd", `${own} is touched while ${machineOf(other)} is not well`);
+  }
+
+  /** Law 18: etcd itself would refuse it. */
+  private leaves(name: string, all: readonly Observed[]): void {
+    const members = this.membersAmong(all).map(({ who }) => who.name);
+    const well = members.filter((one) => one !== name && this.ails(one) === undefined);
+    if (this.ails(name) !== undefined && well.length < quorumOf(members.length)) {
+      this.watch.blame("law 18: etcd", `${name} leaves, and ${well.length} others are no majority`);
+    }
+    this.leftMembers.add(name);
+  }
+
+  private membersAmong(all: readonly Observed[]): Observed[] {
+    return all.filter(
+      ({ id, phase, who }) =>
+        phase === "ready" && isMember(this.did.get(id)) && !this.leftMembers.has(who.name),
+    );
+  }
+
   /** A host goes: a member that runs has left the others before, unless there are none, or they go, too. */
   goes(host: Observed, others: readonly Observed[]): void {
     const runs = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
     const { who } = host;
+    if (runs(host) && !this.leftMembers.has(who.name)) this.mayDisturb(host, others);
     const isOneOfMany =
       runs(host) &&
       others.some(
@@ -267,6 +348,10 @@ function writtenIn(text: string): (path: string) => string {
     readonly write_files: readonly { readonly path: string; readonly content: string }[];
   };
   return (path) => files.find((one) => one.path === path)?.content ?? "";
+}
+
+function machineOf(host: string): string {
+  return host.replace(/-[0-9a-f]{8}-\d+$/, "");
 }
 
 function isMember(kind: BootstrapKind | undefined): boolean {

@@ -14,6 +14,7 @@ export type Law =
   | "law 8: admitted"
   | "law 16: one cluster"
   | "law 17: trust"
+  | "law 18: etcd"
   | "order"
   | "fake";
 

@@ -36,7 +36,9 @@ import {
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
+import { isHostOf } from "../../plan/decisions/hosts.js";
 import { presentAmong } from "../../plan/observation.js";
+import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
@@ -95,6 +97,8 @@ export class RunBootstrap {
   private readonly leavingSinceMs = new Map<string, number>();
   /** Members whose hosts are gone, or failed and not wanted. */
   private dead: readonly DeadMember[] = [];
+  /** Members whose hosts are there, and that etcd finds ill. */
+  private ill: readonly Observed[] = [];
   /** Recorded hosts that are positively gone, by name. */
   private gone: ReadonlySet<string> = new Set();
   /** Until when an API server that did not answer is not asked for what nobody needs, milliseconds since the epoch. */
@@ -171,7 +175,7 @@ export class RunBootstrap {
     const { target, provider } = this.request;
     const cluster = clusterIn(target);
     const terms = termsFor(cluster, this.request.terms);
-    const token = await this.tokenFor(kind, ctx, who, { endpoint, keys });
+    const token = await this.tokenFor(kind, ctx, who, { machine, endpoint, keys });
     const settings = hostSettings({
       cluster,
       machine: machineToCompile(provider, machine),
@@ -209,17 +213,21 @@ export class RunBootstrap {
 
   private async tokenFor(
     kind: BootstrapKind,
-    { clock }: CallContext,
+    ctx: CallContext,
     who: Identity,
-    at: Pick<HostPlace, "endpoint"> & Pick<HostToMake, "keys">,
+    at: Pick<HostPlace, "endpoint"> & HostToMake,
   ): Promise<string> {
+    const { clock } = ctx;
     if (kind === "init") {
       this.tokenless.add(who.token);
       return newBootstrapToken();
     }
     const store = await this.workloadOf(who, at, clock);
     await this.announce(store, at.keys);
-    if (kind === "joinControlPlane") await this.removeDead(store);
+    if (kind === "joinControlPlane") {
+      await this.removeDead(store);
+      await this.removeIll(ctx, at.machine, store);
+    }
     const nowMs = clock.now();
     const token = await store.issue(who, nowMs + tokenTtlMs);
     this.extendAtMs.set(who.token, nowMs + tokenTtlMs / 2);
@@ -241,6 +249,31 @@ export class RunBootstrap {
       await store.removeMember(nodeHostOf(host));
       this.left.add(host.who.token);
     }
+  }
+
+  /** The same for a member that runs, is ill, and gets this one in its place: it leaves before, as it would with its host. */
+  private async removeIll(
+    ctx: CallContext,
+    { name }: TargetMachine,
+    store: WorkloadCluster,
+  ): Promise<void> {
+    const own = this.ill.filter(({ who }) => isHostOf(name, who.name) && !this.left.has(who.token));
+    for (const host of own) await this.leave(ctx, host, store);
+  }
+
+  /** A member leaves etcd for good, and bears the mark of that before it does. */
+  private async leave(ctx: CallContext, host: Observed, store: WorkloadCluster): Promise<void> {
+    ctx.assertEngineAlive();
+    await this.request.terms.markLeft?.(ctx, host);
+    ctx.assertEngineAlive();
+    await store.removeMember(nodeHostOf(host));
+    this.left.add(host.who.token);
+  }
+
+  /** Which of these hosts are members that etcd finds ill, as it was asked last. */
+  noteIll(hosts: readonly Observed[], health: EtcdHealth): void {
+    const ill = new Set(health.flatMap(({ host, state }) => (state === "ill" ? [host] : [])));
+    this.ill = hosts.filter(({ who }) => ill.has(keyOf(who)));
   }
 
   /** Asks nothing yet. */
@@ -406,13 +439,9 @@ export class RunBootstrap {
       const known = { ...this.request, records, hostKind: who.kind, observed, gone: this.gone };
       if (membersAmong(known, who.name).hasOtherMember) {
         const cluster = await this.workloadAmong(observed, who, records, ctx);
-        const member = nodeHostOf(host);
         // Nobody is marked whose cluster does not answer.
-        await cluster.nodes([member]);
-        ctx.assertEngineAlive();
-        await this.request.terms.markLeft?.(ctx, host);
-        ctx.assertEngineAlive();
-        await cluster.removeMember(member);
+        await cluster.nodes([nodeHostOf(host)]);
+        await this.leave(ctx, host, cluster);
       }
     } catch (error) {
       if (!isCapstanError(error) || this.mustLeave(host, error, ctx.clock.now())) throw error;

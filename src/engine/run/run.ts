@@ -28,6 +28,7 @@ import type { StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { tryToKeepMarks } from "./cluster-nodes.js";
+import { MemberCare } from "./member-care.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
 import type { KeySource } from "./run-keys.js";
@@ -99,6 +100,8 @@ export class Run {
   private readonly availability: AvailabilityTracker;
   /** Of providers whose hosts take user data. */
   private readonly bootstrap: RunBootstrap | undefined;
+  /** Where hosts are members of an etcd. */
+  private readonly care: MemberCare | undefined;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
   private readonly drains: Drains;
@@ -123,6 +126,7 @@ export class Run {
     this.shown = shownBy(goal);
     this.availability = new AvailabilityTracker(goal.target);
     this.bootstrap = RunBootstrap.of(goal.target, options);
+    this.care = MemberCare.of(goal, this.bootstrap, options);
     this.terminations = new Terminations(options.timeoutMs);
     this.drains = new Drains({ follow: standingOf(state) !== "idle" });
   }
@@ -204,8 +208,10 @@ export class Run {
     const observation = await this.observe();
     await this.bootstrap?.settleNew(this.context(), observation, state);
     await this.drains.uncordoned(observation, this.waits());
+    const plan = this.planAgain(observation);
     return omitUndefined({
-      plan: this.planAgain(observation),
+      plan,
+      etcd: await this.care?.look({ plan, observation, records: state }, this.context()),
       prior: state,
       shown: this.shown,
       done: this.done,
@@ -295,6 +301,8 @@ export class Run {
       case "wait":
         report({ ...action, kind: "waiting" });
         return waitUntilAvailable(action.keys, this.waits());
+      case "waitForEtcd":
+        return this.care?.wait(action, this.context(), plan.transaction.deadlineAtMs);
       case "commit":
         return this.commit(plan, action);
       case "clear":
@@ -462,12 +470,11 @@ export class Run {
 
   private tools(): RecoveryTools {
     const { engine, provider, stop } = this.options;
-    const context = this.context();
     // Recovery also acts between engine runs, under our own lock alone.
     return {
       engine,
       provider,
-      context,
+      context: this.context(),
       session: () => this.session({ stop, assertEngineAlive: () => {} }),
     };
   }

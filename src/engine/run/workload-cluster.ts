@@ -2,6 +2,7 @@ import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
 import type { Clock, Identity, NodeReport } from "../../provider/port.js";
 import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
 import type { NodeMarks } from "../../workload/node-marks.js";
+import type { EtcdReport } from "../../workload/etcd/etcd-report.js";
 import type { DrainLook } from "../../workload/drain/eviction-round.js";
 
 /** A host as its own cluster knows it. */
@@ -45,6 +46,11 @@ export interface WorkloadCluster {
   attachedVolumes(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<readonly string[]>;
   /** Nodes that a drain of ours has stopped from taking pods, and that stay after all, take them again. */
   uncordon(hosts: readonly NodeHost[]): Promise<void>;
+  /**
+   * What etcd says of itself, each of its members asked for its own word; undefined where it does not run in the cluster's own
+   * pods. `hosts`: those whose members are to be told apart.
+   */
+  etcd(hosts: readonly NodeHost[]): Promise<EtcdReport | undefined>;
   /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */
   removeMember(host: NodeHost): Promise<void>;
   /** The Node of a host that is gone goes, too. Success also when there is none. */

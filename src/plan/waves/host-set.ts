@@ -1,7 +1,10 @@
-import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { MachineOwner } from "../../sets/expanded.js";
+import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
+import { isHostOf } from "../decisions/hosts.js";
 import type { LeavingHost, Plan, RemainingPlan } from "../plan.js";
 import { isQuiet, type Step } from "../step.js";
+import { isIll } from "./member-care.js";
 
 /** How far a transaction has come. */
 export interface WaveProgress {
@@ -9,6 +12,8 @@ export interface WaveProgress {
   readonly applied: ReadonlySet<NodeKey>;
   /** Hosts that serve: ready, and for as long as their set asks for. */
   readonly available: ReadonlySet<NodeKey>;
+  /** How the members of etcd are; absent: nobody has asked, or nobody has to. */
+  readonly etcd?: EtcdHealth;
 }
 
 /** What one part of the hosts wants next. */
@@ -27,6 +32,8 @@ export type Round =
       readonly reason: string;
       readonly of?: "infrastructure";
     }
+  /** No pass that touches the control plane before these members of etcd are well. */
+  | { readonly kind: "waitForEtcd"; readonly ailing: EtcdHealth; readonly reason: string }
   | { readonly kind: "settled" };
 
 export const settled: Round = { kind: "settled" };
@@ -44,6 +51,8 @@ export interface WantedHost {
   /** Something that lives with it was made and is not ready: a volume, its place behind a load balancer. */
   readonly incomplete: boolean;
   readonly available: boolean;
+  /** A host that its machine has or had is a member of etcd that is known not to serve. */
+  readonly isIll: boolean;
 }
 
 /** A host that there is and that the target has no more. */
@@ -60,6 +69,8 @@ export interface HostSet {
   readonly isFirst: boolean;
   /** One member begins the cluster, and every other host joins it. */
   readonly oneBegins: boolean;
+  /** Empty: nobody has asked, or nobody has to. */
+  readonly etcd: EtcdHealth;
 }
 
 /** Each step, by the resource that it is about. */
@@ -73,12 +84,13 @@ export function stepsByKey({ steps }: Pick<Plan, "steps">): StepsByKey {
 /** Pure. `steps` are the plan's: for the waves of a great plan this is asked thousands of times. */
 export function hostSetOf(
   plan: RemainingPlan,
-  { applied, available }: WaveProgress,
+  { applied, available, etcd = [] }: WaveProgress,
   steps: StepsByKey,
 ): HostSet {
   const stepOf = (key: NodeKey) => (applied.has(key) ? undefined : steps.get(key));
   const kindOf = (key: NodeKey) => stepOf(key)?.kind;
   const isOpen = (key: NodeKey) => kindOf(key) !== undefined;
+  const ill = etcd.filter(isIll).flatMap(({ host }) => host ?? []);
   const incomplete = incompleteHosts(plan, (key) => isOpen(key) || available.has(key));
   return {
     open: plan.steps.filter(({ key }) => !applied.has(key)),
@@ -86,6 +98,8 @@ export function hostSetOf(
       const step = stepOf(host);
       const kind = step?.kind;
       const open = kind === "create" || kind === "update" ? kind : undefined;
+      const isSick = open === "update" && ill.includes(host);
+      const serves = available.has(host) && !incomplete.has(host) && !isSick;
       // One that is still to be made does not serve, whatever is expected of it.
       return {
         name,
@@ -95,14 +109,19 @@ export function hostSetOf(
         open,
         isQuiet: step !== undefined && isQuiet(step),
         incomplete: incomplete.has(host),
-        available: open !== "create" && available.has(host) && !incomplete.has(host),
+        available: open !== "create" && serves,
+        isIll: controlPlane && ill.some((one) => isHostOf(name, nodeName(one))),
       };
     }),
     leaving: plan.leaving
       .filter(({ host }) => kindOf(host) === "delete")
-      .map((one) => ({ ...one, available: !one.failed && available.has(one.host) })),
+      .map((one) => ({
+        ...one,
+        available: !one.failed && available.has(one.host) && !ill.includes(one.host),
+      })),
     isFirst: plan.fromRevision === 0,
     oneBegins: plan.oneBegins,
+    etcd,
   };
 }
 

@@ -37,7 +37,9 @@ export function wavesOf(given: RemainingPlan): Wave[] {
   ]);
   for (;;) {
     const action = nextAction(plan, { applied, available }, steps);
-    if (action.kind === "wait" || action.kind === "clear") return waves;
+    if (action.kind === "wait" || action.kind === "waitForEtcd" || action.kind === "clear") {
+      return waves;
+    }
     if (action.kind === "commit") {
       return action.deletions.length > 0
         ? [...waves, { keys: action.deletions, reason: action.reason }]

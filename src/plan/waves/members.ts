@@ -7,7 +7,10 @@ import {
   unavailable,
   type WantedHost,
 } from "./host-set.js";
-import { quorumOf } from "../../sets/quorum.js";
+import { isMajority } from "../../sets/quorum.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { ailmentsText } from "../../workload/etcd/etcd-health.js";
+import { etcdHold, isIll } from "./member-care.js";
 
 /**
  * What may happen to the control plane next. All of it at once while nothing was ever committed and no host joins
@@ -15,7 +18,42 @@ import { quorumOf } from "../../sets/quorum.js";
  * follows leaves. The last deletion is left to the commit, unless that one would sign for workers what those to come do not
  * trust. Pure. Source: docs/cluster-api.md#control-planes.
  */
-export function membersRound({ hosts, leaving, isFirst, oneBegins }: HostSet): Round {
+export function membersRound(hostSet: HostSet): Round {
+  const round = roundOf(hostSet);
+  return round.kind === "change" ? (heldByEtcd(round, hostSet) ?? round) : round;
+}
+
+/** What a pass does, as far as members of the control plane may be among it. */
+interface PassChange {
+  readonly keys: readonly NodeKey[];
+  readonly deletions: readonly NodeKey[];
+  /** It also commits, which waits for what the changes before it have left. */
+  readonly commits?: boolean;
+}
+
+/** The wait for etcd that a pass needs first; undefined where it may come now. Pure. */
+export function heldByEtcd(
+  { keys, deletions, commits = false }: PassChange,
+  { hosts, leaving, etcd }: HostSet,
+): Extract<Round, { kind: "waitForEtcd" }> | undefined {
+  const touched = hosts.filter(({ controlPlane, host }) => controlPlane && keys.includes(host));
+  const disturbed = touched.filter(({ open, isQuiet }) => open === "update" && !isQuiet);
+  const old = leaving.filter(({ controlPlane, host }) => controlPlane && deletions.includes(host));
+  const succeeded = touched.filter(({ open }) => open === "create").map(({ name }) => name);
+  if (!commits && disturbed.length + old.length + succeeded.length === 0) return undefined;
+  const hold = etcdHold(
+    {
+      changed: new Set(disturbed.map(hostOf)),
+      deleted: new Set(old.map(hostOf)),
+      succeeded,
+      commits,
+    },
+    etcd,
+  );
+  return hold && { kind: "waitForEtcd", ...hold };
+}
+
+function roundOf({ hosts, leaving, isFirst, oneBegins, etcd }: HostSet): Round {
   const members = hosts.filter(({ controlPlane }) => controlPlane);
   const old = leaving.filter(({ controlPlane }) => controlPlane);
   const open = members.filter((member) => member.open !== undefined);
@@ -32,11 +70,21 @@ export function membersRound({ hosts, leaving, isFirst, oneBegins }: HostSet): R
     return change([], old, "a control plane that never ran goes first");
   }
   const waiting = unavailable(members);
+  const ailing = etcd.filter(({ host, votes }) => votes && host && waiting.includes(host));
+  if (ailing.length > 0 && ailing.length === waiting.length && ailing.every(isIll)) {
+    // Etcd tells more of them than that they do not serve.
+    return {
+      kind: "waitForEtcd",
+      ailing,
+      reason: `the control plane has to run first: ${ailmentsText(ailing)}`,
+    };
+  }
   if (waiting.length > 0) {
     return { kind: "wait", keys: waiting, reason: "the control plane has to run first" };
   }
   const broken = open.filter((member) => member.open === "update" && !member.available);
-  const [next] = [...broken, ...open.filter(({ available }) => !available), ...open];
+  const ill = open.filter((member) => member.isIll);
+  const [next] = [...broken, ...ill, ...open.filter(({ available }) => !available), ...open];
   const room = makeRoom(members, old, next);
   if (room !== undefined) return change([], [room], oneByOne);
   if (next === undefined) return settled;
@@ -63,11 +111,11 @@ function makeRoom(
       ? old.length > 1 || old.some(({ signsOtherwise }) => signsOtherwise === true)
       : next.open === "create"
         ? present.length > members.length
-        : serving - Number(next.available) < quorumOf(present.length);
+        : !isMajority(serving - Number(next.available), present.length);
   if (!isCrowded) return undefined;
   // One that does not serve can only burden the quorum.
   return dispensable(members, old).find(
-    ({ available }) => !available || serving - 1 >= quorumOf(present.length - 1),
+    ({ available }) => !available || isMajority(serving - 1, present.length - 1),
   );
 }
 

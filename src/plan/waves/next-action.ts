@@ -11,7 +11,7 @@ import {
   type WaveProgress,
   type Round,
 } from "./host-set.js";
-import { membersRound } from "./members.js";
+import { heldByEtcd, membersRound } from "./members.js";
 import { sharedRound } from "./shared.js";
 import { workersRound } from "./workers.js";
 
@@ -58,13 +58,14 @@ function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet)
   const members = membersRound(hostSet);
   if (members.kind === "change") return { ...members, keys: [...shared, ...members.keys] };
   if (shared.length > 0) return { kind: "change", keys: shared, ...first };
-  if (members.kind === "wait") return members;
+  if (members.kind === "wait" || members.kind === "waitForEtcd") return members;
   const workers = workersRound(plan, hostSet);
   if (workers.kind !== "settled") return workers;
   if (waiting.length > 0) return { ...ready, reason: "what machines share has to be ready" };
   const deletions = hostSet.open.filter(({ kind }) => kind === "delete").map(keyIn);
   const reason = deletions.length > 0 ? "what is superseded goes last" : "everything runs";
-  return { kind: "commit", deletions, reason };
+  const hold = heldByEtcd({ keys: [], deletions, commits: true }, hostSet);
+  return hold ?? { kind: "commit", deletions, reason };
 }
 
 /** What lives with a host comes in the pass that makes it, and goes in the one that deletes it. */

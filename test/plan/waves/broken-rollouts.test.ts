@@ -74,14 +74,17 @@ const defects: readonly Defect[] = [
   {
     name: "members that the quorum needs",
     edits: [
-      { find: "serving - Number(next.available) < quorumOf(present.length)", replace: "false" },
+      {
+        find: "!isMajority(serving - Number(next.available), present.length)",
+        replace: "false",
+      },
       { find: "const waiting = unavailable(members);", replace: "const waiting = [];" },
     ],
     want: /^rollout: \d of \d members serve after update /,
   },
   {
     name: "other waves than those of the plan",
-    edits: [{ find: 'open !== "create" && available.has', replace: "available.has" }],
+    edits: [{ find: 'open !== "create" && serves', replace: "serves" }],
     want: /^law 7: waves: shown /,
   },
 ];

@@ -28,7 +28,7 @@ import { until } from "../../scenario/until.js";
 
 interface WrittenMachine {
   versions?: { kubelet: string; controlPlane?: string };
-  providerSpec: { value: { faults?: object[]; size?: string } };
+  providerSpec: { value: { faults?: object[]; size?: string; tags?: object } };
   template?: { spec: WrittenMachine };
 }
 
@@ -194,6 +194,39 @@ describe("a cluster of processes of this machine", function () {
     );
     assert.ok(written.length > 50, `${written.length} writes`);
     assert.ok((await nodes()).every((node) => node.version === `v${version}`));
+  });
+
+  it("touches no member while the etcd of another one does not answer, and goes on once it does", async () => {
+    // Only the first member is to change, and another one is frozen.
+    const objects = laptop(version) as { metadata: { name: string }; spec: WrittenMachine }[];
+    const changed = objects.find(({ metadata }) => metadata.name === "cp-0")!;
+    changed.spec.providerSpec.value.tags = { care: "taken" };
+    const hostOf = async (machine: string) => {
+      const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
+      const all = await cloud.everything();
+      cloud.close();
+      return all.find(
+        ({ who, state }) => who.name.startsWith(`${machine}-`) && state === "running",
+      )!;
+    };
+    const isTagged = async () => JSON.stringify((await hostOf("cp-0")).spec).includes("taken");
+    const frozen = await hostOf("cp-1");
+    const [pid = 0] = processesNaming(join(folders, frozen.id), new Set(["etcd"]));
+    sandbox.writeObjects(objects);
+    process.kill(pid, "SIGSTOP");
+    const command = sandbox.startUp();
+    try {
+      const told = `LocalHost/${frozen.who.name}: its etcd does not answer (no answer within 5 s)`;
+      await until("it says what it waits for", () => command.said.includes(told), 90_000, 200);
+      assert.equal(await isTagged(), false);
+    } finally {
+      process.kill(pid, "SIGCONT");
+    }
+    const { code, stderr } = await command.finished;
+    assert.equal(code, 0, stderr);
+    assert.ok(await isTagged());
+    sandbox.writeObjects(laptop(version));
+    await sandbox.up();
   });
 
   it("gets another member in the place of one that was killed, also in etcd", async () => {

@@ -1,0 +1,206 @@
+import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { type JsonObject, sameJson } from "../../api/json.js";
+import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
+import { isHostKey } from "../../plan/decisions/hosts.js";
+import type { Observation } from "../../plan/observation.js";
+import type { Plan, RemainingPlan } from "../../plan/plan.js";
+import { isQuiet } from "../../plan/step.js";
+import { type Backoff, backoffMs } from "../../provider/backoff.js";
+import { nodeMarkFields } from "../../provider/host-spec.js";
+import type { CallContext, InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { PriorState } from "../../records/prior-state.js";
+import { keepsControlPlane, type Target } from "../../records/target.js";
+import type { NextAction } from "../../plan/waves/next-action.js";
+import {
+  ailmentsText,
+  type EtcdHealth,
+  etcdHealthOf,
+  type MemberHost,
+  unknownHealth,
+} from "../../workload/etcd/etcd-health.js";
+import { deadMembers } from "./dead-members.js";
+import { hostsFailed } from "./failures.js";
+import { memberJudge } from "./member-hosts.js";
+import { nodeHostOf, type RunBootstrap } from "./run-bootstrap.js";
+import type { RunEvent } from "./run-event.js";
+import { isRecording } from "./run-goal.js";
+import type { NodeHost } from "./workload-cluster.js";
+
+/** Etcd is asked less and less while it is waited for: one that does not answer takes its time. */
+const looksBackoff: Backoff = { firstMs: 500, factor: 1.5, maxMs: 5_000 };
+
+interface RunLimits {
+  readonly provider: Pick<InfrastructureProvider, "hostKind">;
+  /** How long hosts may take, milliseconds. */
+  readonly timeoutMs: number;
+  readonly report: (event: RunEvent) => void;
+}
+
+interface CareOptions extends Pick<RunLimits, "timeoutMs" | "report"> {
+  readonly bootstrap: RunBootstrap;
+  readonly hostKind: string;
+}
+
+/** What a look at etcd needs. */
+interface CareLook {
+  /** What is left to do. */
+  readonly plan: RemainingPlan;
+  readonly observation: Observation;
+  readonly records: PriorState;
+}
+
+/** How etcd is, asked before a run touches members of the control plane, and how long it is waited for. Source: docs/adr/0048. */
+export class MemberCare {
+  /** Since when etcd holds this run up, and what was said of it; undefined while it does not. */
+  private held: { readonly sinceMs: number; looks: number; told: string } | undefined;
+  /** Nothing else was done since the last look. */
+  private hasWaited = false;
+
+  private constructor(private readonly options: CareOptions) {}
+
+  /** Of a run whose hosts are members of an etcd. What only gets records is left as it is, however that is. */
+  static of(
+    goal: Plan,
+    bootstrap: RunBootstrap | undefined,
+    { provider: { hostKind }, timeoutMs, report }: RunLimits,
+  ): MemberCare | undefined {
+    if (bootstrap === undefined || isRecording(goal)) return undefined;
+    return new MemberCare({ bootstrap, hostKind, timeoutMs, report });
+  }
+
+  /** Undefined where nobody has to know: nothing is done to members, or their etcd is not Capstan's to ask. Throws nothing but an interruption. */
+  async look(look: CareLook, context: CallContext): Promise<EtcdHealth | undefined> {
+    const { plan, observation, records } = look;
+    const { bootstrap, hostKind } = this.options;
+    if (!this.hasWaited) this.held = undefined;
+    this.hasWaited = false;
+    if (!isCareDue(plan, records, hostKind)) return undefined;
+    const hosts = membersOf(look, hostKind);
+    const known = hosts.map(({ member }) => member);
+    const running = hosts.find(({ member }) => member.phase === "runs")?.observed;
+    if (running === undefined) return undefined;
+    try {
+      const cluster = await bootstrap.workloadBeside(observation, running, records, context);
+      const report = await cluster.etcd(hosts.map(({ node }) => node));
+      const health = report && etcdHealthOf(report, known);
+      bootstrap.noteIll(
+        hosts.flatMap(({ observed = [] }) => observed),
+        health ?? [],
+      );
+      return health;
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!isCapstanError(error)) throw error;
+      return unknownHealth(error.message, known);
+    }
+  }
+
+  /** One pause, after which everything is looked at again. Throws DEADLINE once etcd has held the run up for too long. */
+  async wait(
+    { ailing, reason }: Extract<NextAction, { kind: "waitForEtcd" }>,
+    { clock, signal }: CallContext,
+    deadlineAtMs: number,
+  ): Promise<void> {
+    const { timeoutMs, report } = this.options;
+    const nowMs = clock.now();
+    const held = (this.held ??= { sinceMs: nowMs, looks: 0, told: "" });
+    if (nowMs > Math.min(held.sinceMs + timeoutMs, deadlineAtMs)) {
+      throw etcdFailed(ailing, (nowMs - held.sinceMs) / 1_000);
+    }
+    if (reason !== held.told) report({ kind: "waiting", keys: [], reason });
+    held.told = reason;
+    held.looks += 1;
+    this.hasWaited = true;
+    await clock.sleep(backoffMs(looksBackoff, held.looks), signal);
+  }
+}
+
+/**
+ * Whether a run does something to members of a control plane that others stand beside, or has done and has not committed it. Of a
+ * cluster without keys nobody can ask; the first member of a new one has nobody beside it. Pure.
+ */
+function isCareDue(plan: RemainingPlan, records: PriorState, hostKind: string): boolean {
+  const { target, steps, transaction } = plan;
+  const { revision } = records;
+  const isBegun = records.transaction?.number === transaction.number;
+  if (!isBegun || !keepsControlPlane(target) || records.transaction.keys === undefined)
+    return false;
+  const members = target.machines.filter(({ controlPlane }) => controlPlane);
+  if (revision === undefined && members.length === 1) return false;
+  const isMember = memberJudge({ target, records, hostKind });
+  const isMemberHost = (key: NodeKey) => isHostKey(key, hostKind) && isMember(nodeName(key));
+  if (steps.some((step) => isMemberHost(step.key) && !isQuiet(step))) return true;
+  if (revision?.number === transaction.number) return false;
+  return transaction.direction === "forward"
+    ? revision === undefined || membersDiffer(target, revision.target)
+    : (records.transaction.touched ?? []).some(isMemberHost);
+}
+
+/** What Capstan keeps on Nodes does not count: nothing is disturbed for it. */
+function membersDiffer(target: Target, before: Target): boolean {
+  const [now, then] = [memberSpecs(target), memberSpecs(before)];
+  return now.size !== then.size || [...now].some(([host, spec]) => !sameJson(spec, then.get(host)));
+}
+
+function memberSpecs({ machines, nodes }: Target): ReadonlyMap<NodeKey, JsonObject> {
+  const hosts = new Set(machines.flatMap((one) => (one.controlPlane ? [one.host] : [])));
+  const isMark = (field: string) => nodeMarkFields.some((mark) => mark === field);
+  return new Map(
+    nodes
+      .filter((node) => hosts.has(keyOf(node)))
+      .map((node): [NodeKey, JsonObject] => {
+        const fields = Object.entries(node.spec).filter(([field]) => !isMark(field));
+        return [keyOf(node), Object.fromEntries(fields)];
+      }),
+  );
+}
+
+interface SeenMember {
+  readonly member: MemberHost;
+  readonly node: NodeHost;
+  /** Absent of one that is gone. */
+  readonly observed?: Observed;
+}
+
+/** Hosts of the control plane that are there, and those that etcd may still count on. Pure. */
+function membersOf({ plan, observation, records }: CareLook, hostKind: string): SeenMember[] {
+  const known = { target: plan.target, records, hostKind };
+  const isMember = memberJudge(known);
+  const dead = deadMembers(known, observation);
+  const deadNames = new Set(dead.map(({ who }) => who.name));
+  const present = [...observation.observedResources.values(), ...observation.unrecorded].filter(
+    (one) => one !== "gone",
+  );
+  const living = present.filter(
+    ({ who, phase }) =>
+      who.kind === hostKind && phase !== "gone" && isMember(who.name) && !deadNames.has(who.name),
+  );
+  return [
+    ...living.map((observed): SeenMember => ({
+      member: memberHost(observed, observed.phase === "ready" ? "runs" : "pending"),
+      node: nodeHostOf(observed),
+      observed,
+    })),
+    ...dead.map((one) => ({ member: memberHost(one, "dead"), node: nodeHostOf(one) })),
+  ];
+}
+
+function memberHost({ who }: Pick<Observed, "who">, phase: MemberHost["phase"]): MemberHost {
+  return { key: keyOf(who), name: who.name, phase };
+}
+
+/** DEADLINE, of each host whose member is not well. */
+function etcdFailed(ailing: EtcdHealth, seconds: number): CapstanError {
+  const why = `etcd was not well for ${Math.round(seconds)} s`;
+  return hostsFailed(
+    ailing.flatMap(({ host }) => host ?? []),
+    why,
+    {
+      code: "DEADLINE",
+      source: "cloud",
+      message: `${why}: ${ailmentsText(ailing)}`,
+      hint: "no member of the control plane is touched while another one is not well; --timeout waits longer for it, and the change goes on once etcd is well",
+      retryable: true,
+    },
+  );
+}

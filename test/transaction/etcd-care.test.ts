@@ -1,0 +1,195 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
+import { machine, cluster, desiredOf } from "../support/manifests.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+import { courseOf, etcdHistories, membersOf } from "../support/etcd-illness.js";
+import { assertAsyncLaw } from "../support/laws.js";
+import { copyEdited } from "../support/mutant.js";
+
+const traits = { ...plainWorld, joins: true };
+
+/** "create cp-0", without hashes, in the order of the calls. */
+function memberCalls({ calls }: FakeEngine, from: number): string[] {
+  return calls
+    .slice(from)
+    .filter(({ key }) => key.startsWith("LocalHost/cp-"))
+    .map(({ call, key }) => `${call} ${key.replace(/^LocalHost\/(cp-\d+)-.*$/, "$1")}`);
+}
+
+/** Three members, of which one is ill from some call on, and what a run tells of its waits. */
+async function threeMembers(count = 3) {
+  const reasons: string[] = [];
+  const tell = (event: RunEvent) => {
+    if (event.kind === "waiting") reasons.push(event.reason);
+  };
+  const engine = await FakeEngine.running(membersOf(count), { traits, tell });
+  const hostOf = (name: string) =>
+    engine.hosts().find(({ who }) => who.name.startsWith(`${name}-`))!.who.name;
+  return { engine, reasons, hostOf, from: engine.calls.length };
+}
+
+/** The same members, of which only some are to be large. */
+function large(...names: readonly string[]) {
+  const sizeOf = (name: string) => (names.includes(name) ? "large" : "small");
+  return desiredOf([
+    cluster(),
+    ...["cp-0", "cp-1", "cp-2"].map((name) =>
+      machine(name, { controlPlane: "1.34.2", size: sizeOf(name) }),
+    ),
+  ]);
+}
+
+describe("a control plane whose etcd is asked", function () {
+  this.timeout(60_000);
+
+  it("is not touched while another member is ill, and goes on once that is well", async () => {
+    const { engine, reasons, hostOf, from } = await threeMembers();
+    const sick = hostOf("cp-2");
+    const { hosts } = engine.cloud;
+    const wellAtMs = engine.clock.now() + 2_000;
+    hosts.ails = (host) => {
+      if (host !== sick || engine.clock.now() >= wellAtMs) return undefined;
+      assert.deepEqual(memberCalls(engine, from), [], "nothing is touched before");
+      return "etcdserver: no leader";
+    };
+    assert.equal(outcomeText(await engine.up(large("cp-0"))), "done");
+    assert.deepEqual(memberCalls(engine, from), ["create cp-0", "delete cp-0"]);
+    assert.deepEqual(
+      reasons.filter((one) => one.includes("etcd")),
+      [`etcd has to be well first: LocalHost/${sick}: its etcd says "etcdserver: no leader"`],
+    );
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("ends with what is wrong where it does not get well in time, and nothing was touched", async () => {
+    const { engine, hostOf, from } = await threeMembers();
+    const sick = hostOf("cp-2");
+    engine.cloud.hosts.ails = (host) => (host === sick ? "it is out of space" : undefined);
+    const outcome = await engine.up(large("cp-0"));
+    assert.match(
+      outcomeText(outcome),
+      /^rolledBack: etcd was not well for \d s: LocalHost\/cp-2-\w+-1: its etcd says "it is out of space"$/,
+    );
+    assert.deepEqual(memberCalls(engine, from), []);
+  });
+
+  it("gets the member that is ill mended first, which leaves etcd before its successor joins", async () => {
+    const { engine, hostOf, from } = await threeMembers();
+    const sick = hostOf("cp-2");
+    const { hosts } = engine.cloud;
+    hosts.ails = (host) => (host === sick ? "it is ill" : undefined);
+    assert.equal(outcomeText(await engine.up(large("cp-0", "cp-2"))), "done");
+    assert.deepEqual(memberCalls(engine, from).slice(0, 3), [
+      "create cp-2",
+      "delete cp-2",
+      "create cp-0",
+    ]);
+    assert.ok(hosts.leftMembers.has(sick));
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("waits before the next member, and before the commit, for the one that has just come", async () => {
+    const { engine, reasons, from } = await threeMembers();
+    const { hosts } = engine.cloud;
+    const since = new Map<string, number>();
+    const first = new Set(engine.hosts().map(({ who }) => who.name));
+    hosts.ails = (host) => {
+      if (first.has(host)) return undefined;
+      const nowMs = engine.clock.now();
+      if (!since.has(host)) since.set(host, nowMs);
+      return nowMs < since.get(host)! + 1_500 ? "it catches up" : undefined;
+    };
+    assert.equal(outcomeText(await engine.up(large("cp-0", "cp-1"))), "done");
+    assert.deepEqual(memberCalls(engine, from), [
+      "create cp-0",
+      "delete cp-0",
+      "create cp-1",
+      "delete cp-1",
+    ]);
+    assert.equal(reasons.filter((one) => one.includes("it catches up")).length, 2);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("keeps an ill member without which the others are no majority", async () => {
+    const { engine, hostOf, from } = await threeMembers();
+    const sick = ["cp-1", "cp-2"].map(hostOf);
+    engine.cloud.hosts.ails = (host) => (sick.includes(host) ? "it is ill" : undefined);
+    const outcome = await engine.up(large("cp-2"));
+    assert.match(outcomeText(outcome), /^rolledBack: etcd was not well .*cp-1-.*cp-2-/);
+    assert.deepEqual(memberCalls(engine, from), []);
+  });
+
+  it("is asked nothing where only workers change, nor where its only member begins", async () => {
+    const engine = new FakeEngine({ traits });
+    const { hosts } = engine.cloud;
+    let asked = 0;
+    hosts.ails = () => {
+      asked += 1;
+      return "it is ill";
+    };
+    const member = machine("cp-0", { controlPlane: "1.34.2" });
+    await engine.settle(desiredOf([cluster(), member]));
+    await engine.settle(desiredOf([cluster(), member, machine("web")]));
+    assert.equal(asked, 0);
+  });
+
+  it("law 18: no member is touched while another one is ill, nor goes below etcd's majority, whatever is killed", () =>
+    assertAsyncLaw(
+      fc.asyncProperty(etcdHistories, async (drawn) => {
+        const { violations, outcomes } = await courseOf(drawn);
+        assert.deepEqual(violations, []);
+        assert.equal(outcomes.at(-1), "done", outcomes.join("\n"));
+      }),
+      40,
+    ));
+
+  const defects = [
+    {
+      name: "another member may be ill",
+      find: "if (others.length > 0 && !mends)",
+      replace: "if (false)",
+      want: /^law 18: etcd: cp-\d is touched while cp-\d is not well$/,
+    },
+    {
+      name: "nobody waits for etcd before a wave",
+      find: "(heldByEtcd(round, hostSet) ?? round)",
+      replace: "round",
+      want: /^law 18: etcd: cp-\d is touched while cp-\d is not well$/,
+    },
+    {
+      name: "no majority is asked for",
+      find: "return isMajority(standing.length, voters.length) ? undefined : holdBy(ill);",
+      replace: "return undefined;",
+      want: /^law 18: etcd: cp-\S+ leaves, and \d others are no majority$/,
+    },
+  ] as const;
+  for (const { name, find, replace, want } of defects) {
+    it(`law 18 sees that ${name}`, async () => {
+      const folder = copyEdited(
+        ["dist/src", "dist/providers", "dist/test/support"],
+        [{ find, replace }],
+      );
+      try {
+        const module = join(folder, "dist/test/support/etcd-illness.js");
+        const mutant = (await import(pathToFileURL(module).href)) as { courseOf: typeof courseOf };
+        const found: string[] = [];
+        for (const drawn of fc.sample(etcdHistories, { numRuns: 60, seed: 18 })) {
+          const { violations } = await mutant.courseOf(drawn).catch(() => ({ violations: [] }));
+          found.push(...violations);
+          if (found.some((one) => want.test(one))) break;
+        }
+        assert.ok(
+          found.some((one) => want.test(one)),
+          [...new Set(found)].slice(0, 9).join("\n"),
+        );
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+});
