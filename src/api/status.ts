@@ -130,6 +130,7 @@ const driftStatus = closed(
     changed: count("Resources that the cloud shows otherwise than recorded."),
     failed: count("Hosts that will never run."),
     unhealthy: Type.Optional(count("Hosts that run, of Machines that are not healthy.")),
+    expiring: Type.Optional(count("Members whose certificates expire soon.")),
     leaving: Type.Optional(count("Hosts that the cloud is to take away.")),
     extra: count("Resources with this cluster's marks that nobody recorded."),
     unknown: count("Resources that could not be read."),

@@ -5,6 +5,7 @@ import { withoutSecretFields } from "../api/secret-fields.js";
 import type { MachineVersions } from "../api/types.js";
 import { type DriftedField, driftedFields, driftText } from "../drift/fields.js";
 import { ailmentText } from "../drift/health.js";
+import { expiringText } from "../drift/renewal.js";
 import type { JudgedItem } from "../drift/judge.js";
 import { judgedDrift, rulesOfHealing } from "../drift/plan-with-drift.js";
 import type { Observation } from "../engine/run/observe.js";
@@ -341,6 +342,7 @@ function reasonOf(
   if (record.unfinished) return "its last change did not finish; capstan up goes on with it";
   if (drift.length > 0) return `drifted: ${driftText(drift)}; ${next("corrects it")}`;
   if (judged?.item.class === "unhealthy") return unhealthyText(judged.item, judged.decision);
+  if (judged?.item.class === "expiring") return expiringText(judged.item.expiry);
   if (onNode.length > 0) return `runs otherwise than its spec says: ${driftText(onNode)}`;
   if (phase === "failed")
     return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;

@@ -73,6 +73,7 @@ function colourOf(found: DriftClass, colors: Colors): (text: string) => string {
     case "unhealthy":
     case "leaving":
       return colors.red;
+    case "expiring":
     case "changed":
       return colors.yellow;
     case "extra":

@@ -31,6 +31,7 @@ import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
 import { type Ailment, type MachineHealth, healthOf, type HealthRules } from "./health.js";
 import { heldNode, nodeFields } from "./node-fields.js";
+import { expiringHosts, type Expiry } from "./renewal.js";
 
 /** How a resource is not what is recorded. */
 export type DriftClass = DriftItem["class"];
@@ -39,6 +40,7 @@ export const driftClasses = [
   "missing",
   "failed",
   "unhealthy",
+  "expiring",
   "leaving",
   "changed",
   "extra",
@@ -71,6 +73,8 @@ export type DriftItem = Subject &
       }
     /** A host that runs, and whose Machine a health check does not find healthy. */
     | { readonly class: "unhealthy"; readonly ailment: Ailment }
+    /** A host of the control plane that runs, and whose certificates expire sooner than its Cluster wants. */
+    | { readonly class: "expiring"; readonly expiry: Expiry }
     /** A host that runs, and that the cloud is to take away. */
     | {
         readonly class: "leaving";
@@ -152,6 +156,10 @@ export function classifyDrift(
     healthRules === undefined || "failed" in sight
       ? undefined
       : healthOf(state, sight, healthRules);
+  const expiring =
+    healthRules === undefined || "failed" in sight
+      ? undefined
+      : expiringHosts(state, sight, healthRules);
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
   const wantedOf = wantedSpecs(state);
@@ -165,6 +173,7 @@ export function classifyDrift(
               wanted: wantedOf(resource),
               node: heldNode(state, sight, resource.key),
               ailment: health?.unhealthy.get(resource.key),
+              expiry: expiring?.get(resource.key),
               provider,
             }),
           ),
@@ -186,10 +195,17 @@ export function classifyDrift(
     health: health && withoutAilments(health),
     notChecked: uncheckedAmong(settled, provider),
     fingerprint: digestOf(
-      [items.filter((one) => one.class !== "unhealthy").map(traitsOf), listed === 0],
+      [items.filter((one) => !isOfTime(one)).map(traitsOf), listed === 0],
       fingerprintDigits,
     ),
   });
+}
+
+/** What clusters tell of themselves, and time alone changes: it says nothing about the cloud. Such a host is well, and may be to go. Pure. */
+export function isOfTime(
+  item: DriftItem,
+): item is Extract<DriftItem, { class: "unhealthy" | "expiring" }> {
+  return item.class === "unhealthy" || item.class === "expiring";
 }
 
 /** They are told as items. */
@@ -207,6 +223,7 @@ export function driftCounts({ items }: DriftReport): Record<DriftClass, number> 
     missing: count("missing"),
     failed: count("failed"),
     unhealthy: count("unhealthy"),
+    expiring: count("expiring"),
     leaving: count("leaving"),
     changed: count("changed"),
     extra: count("extra"),
@@ -271,6 +288,7 @@ function itemOf(
     /** What its Node says of itself, as far as that is held against its spec. */
     readonly node: NodeReport | undefined;
     readonly ailment: Ailment | undefined;
+    readonly expiry: Expiry | undefined;
     readonly provider: VerdictGiver;
   },
 ): DriftItem[] {
@@ -285,6 +303,7 @@ function itemOf(
   const { leavesAtMs } = observed;
   if (about.ailment !== undefined)
     return [{ ...subject, class: "unhealthy", ailment: about.ailment }];
+  if (about.expiry !== undefined) return [{ ...subject, class: "expiring", expiry: about.expiry }];
   if (leavesAtMs !== undefined)
     return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
   const { asked, verdict: back } = nearestChoice(

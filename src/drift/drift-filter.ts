@@ -11,10 +11,11 @@ import {
   recordedStatus,
 } from "../records/prior-state.js";
 import { isLost } from "../provider/failure.js";
-import type { DriftItem, DriftReport } from "./classify.js";
+import { type DriftItem, type DriftReport, isOfTime } from "./classify.js";
 import { driftText } from "./fields.js";
 import { ailmentText } from "./health.js";
 import type { JudgedItem } from "./judge.js";
+import { expiringText } from "./renewal.js";
 
 /**
  * How a planner, and the run that applies its plan, see the cloud: the same at every observation of one
@@ -79,7 +80,7 @@ export function isFiltered(one: JudgedItem): boolean {
 
 /** A host that the cloud has nothing against, and that is to go all the same. */
 function isHealed({ item, decision }: JudgedItem): boolean {
-  return item.class === "unhealthy" && decision.kind === "correct";
+  return isOfTime(item) && decision.kind === "correct";
 }
 
 /** What a plan that is made with a filter leaves as it is. Pure. */
@@ -153,6 +154,7 @@ function hiddenAs(because: IgnoredDrift["because"], item: DriftItem): HiddenDrif
 
 function unfitText(item: JudgedItem["item"]): string {
   if (item.class === "unhealthy") return ailmentText(item.ailment);
+  if (item.class === "expiring") return expiringText(item.expiry);
   const fields = "fields" in item ? `: ${driftText(item.fields)}` : "";
   return `it drifted${fields}; its drift policy asks for a new host`;
 }

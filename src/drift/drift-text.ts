@@ -9,6 +9,7 @@ import { ailmentText } from "./health.js";
 import type { FreezeCause } from "./freeze.js";
 import type { DriftDecision, ReportCause } from "./decision.js";
 import type { JudgedDrift, JudgedItem } from "./judge.js";
+import { expiringText } from "./renewal.js";
 
 // Drift in words: for people, events and documents alike. Pure.
 
@@ -23,7 +24,8 @@ export function findingText(item: DriftItem): string {
   const reason = "failure" in item ? failureReason(item.failure) : "";
   const leaves = "leavesAtMs" in item ? leavingText("it", item.leavesAtMs) : "";
   const ailment = "ailment" in item ? ailmentText(item.ailment) : "";
-  return [ailment, reason, leaves, fields].filter((text) => text !== "").join("; ");
+  const expiry = "expiry" in item ? expiringText(item.expiry) : "";
+  return [ailment, expiry, reason, leaves, fields].filter((text) => text !== "").join("; ");
 }
 
 /** What the watch loop would do about it, and why. */

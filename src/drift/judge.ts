@@ -4,11 +4,11 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
 import { applyPolicy, policiesOf } from "../compile/update-policy.js";
-import type { DriftItem, DriftReport } from "./classify.js";
+import { type DriftItem, type DriftReport, isOfTime } from "./classify.js";
 import { type Freeze, type FreezeMemory, implausible, type Thaw, thawedBy } from "./freeze.js";
 import { budgetsOf, type DriftBudgets, roomFor } from "./budgets.js";
 import type { DriftDecision, BudgetGroup } from "./decision.js";
-import { remediationOf } from "./remediation.js";
+import { remediationOf, renewalOf } from "./remediation.js";
 import type { HealthRules } from "./health.js";
 import { driftPoliciesOf } from "./policy.js";
 
@@ -74,7 +74,9 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
           ? { kind: "frozen" }
           : item.class === "unhealthy"
             ? remediationOf(item, { policy, updatePolicyOf: updatePolicy, report, budgets })
-            : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
+            : item.class === "expiring"
+              ? renewalOf(item, { policy, updatePolicyOf: updatePolicy, report })
+              : sparingMembers(item, decide(item, policy, updatePolicy), policy, report);
     return { item, policy, decision, sinceMs: sinceMs[memoryKey(item)] ?? nowMs };
   });
   return omitUndefined({
@@ -94,7 +96,7 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
 export function newsOf(judged: JudgedDrift): string | undefined {
   if (!hasDrift(judged)) return undefined;
   const unhealthy = judged.items.flatMap(({ item, decision }) =>
-    item.class === "unhealthy" ? [`${item.key} ${decision.kind}`] : [],
+    isOfTime(item) ? [`${item.key} ${decision.kind}`] : [],
   );
   return [judged.report.fingerprint, ...unhealthy].join(" ");
 }
@@ -128,7 +130,7 @@ function sparingMembers(
 }
 
 function decide(
-  item: Exclude<DriftItem, { class: "unhealthy" }>,
+  item: Exclude<DriftItem, { class: "unhealthy" | "expiring" }>,
   policy: Exclude<DriftPolicy, "ignore">,
   updatePolicyOf: ReturnType<typeof policiesOf>,
 ): DriftDecision {

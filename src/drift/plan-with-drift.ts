@@ -8,7 +8,7 @@ import { makePlan, planRemaining } from "../plan/planner/make-plan.js";
 import type { VerdictGiver } from "../provider/alternatives.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
-import { classifyDrift, type ObservationResult } from "./classify.js";
+import { classifyDrift, isOfTime, type ObservationResult } from "./classify.js";
 import {
   type DriftFilter,
   driftFilterOf,
@@ -75,9 +75,7 @@ export function planWithDrift(
   const items =
     rules.leaves === "byPolicy"
       ? judged.items
-      : judged.items.filter(
-          ({ item, decision }) => decision.kind === "ignore" || item.class === "unhealthy",
-        );
+      : judged.items.filter(({ item, decision }) => decision.kind === "ignore" || isOfTime(item));
   const asked = items.some(isFiltered) ? requestedChange(request, observation, judged) : undefined;
   const driftFilter = driftFilterOf(items, asked);
   return { plan: planThrough(driftFilter, request, observation), judged, driftFilter };

@@ -1,12 +1,12 @@
 import { boundOf, type DriftPolicy } from "../api/drift-policy.js";
-import type { UpdatePolicy } from "../api/update-policy.js";
 import type { policiesOf } from "../compile/update-policy.js";
 import { isMajority } from "../sets/quorum.js";
 import type { DriftBudgets } from "./budgets.js";
 import type { DriftItem, DriftReport } from "./classify.js";
-import type { DriftDecision, RestraintCause } from "./decision.js";
+import type { DriftDecision, ReportCause, RestraintCause } from "./decision.js";
 
 type UnhealthyItem = Extract<DriftItem, { class: "unhealthy" }>;
+type ExpiringItem = Extract<DriftItem, { class: "expiring" }>;
 
 /**
  * What becomes of a host whose machine is unhealthy: another one takes its place, unless that is more than its check, its policies,
@@ -26,16 +26,39 @@ export function remediationOf(
     readonly budgets: DriftBudgets;
   },
 ): DriftDecision {
-  const { machine } = item;
-  if (policy === "report" || machine === undefined)
-    return { kind: "report", because: { kind: "policy" } };
-  const updatePolicy: UpdatePolicy = updatePolicyOf(machine);
-  if (updatePolicy === "inPlaceOnly") {
-    const reason = "update policy inPlaceOnly rules a new host out";
-    return { kind: "report", because: { kind: "unsupported", reason } };
-  }
-  const because = restraintOn(item, report, budgets);
+  const because = ruledOut(item, policy, updatePolicyOf) ?? restraintOn(item, report, budgets);
   return because === undefined ? { kind: "correct", how: "replace" } : { kind: "report", because };
+}
+
+/**
+ * What becomes of a host whose certificates expire soon: another one takes its place, unless its policies, the drift budget of the cluster
+ * or etcd do not allow it. Pure.
+ */
+export function renewalOf(
+  item: ExpiringItem,
+  {
+    policy,
+    updatePolicyOf,
+    report,
+  }: {
+    readonly policy: Exclude<DriftPolicy, "ignore">;
+    readonly updatePolicyOf: ReturnType<typeof policiesOf>;
+    readonly report: DriftReport;
+  },
+): DriftDecision {
+  const because = ruledOut(item, policy, updatePolicyOf) ?? memberRestraint(report);
+  return because === undefined ? { kind: "correct", how: "replace" } : { kind: "report", because };
+}
+
+/** What policies have against a new host. */
+function ruledOut(
+  { machine }: UnhealthyItem | ExpiringItem,
+  policy: Exclude<DriftPolicy, "ignore">,
+  updatePolicyOf: ReturnType<typeof policiesOf>,
+): ReportCause | undefined {
+  if (policy === "report" || machine === undefined) return { kind: "policy" };
+  if (updatePolicyOf(machine) !== "inPlaceOnly") return undefined;
+  return { kind: "unsupported", reason: "update policy inPlaceOnly rules a new host out" };
 }
 
 /** What many machines have at once may have another cause than their hosts, which new hosts would have as well. */
@@ -50,15 +73,19 @@ function restraintOn(
     const { expected: machines, healthy } = own;
     return { kind: "check", check, unhealthy: machines - healthy, machines };
   }
-  const { members } = report;
-  const machines = members + report.workers;
+  const machines = report.members + report.workers;
   const trouble = troubledMachines(report);
   const allowed = boundOf(maxUnhealthy, machines);
   if (trouble.size > allowed) {
     return { kind: "tooManyUnhealthy", unhealthy: trouble.size, machines, allowed };
   }
-  if (machine?.controlPlane !== true) return undefined;
-  const healthy = members - [...trouble.values()].filter(Boolean).length;
+  return machine?.controlPlane === true ? memberRestraint(report) : undefined;
+}
+
+/** Why no member of the control plane is replaced by itself: too few are well for etcd's majority. Pure. */
+function memberRestraint(report: DriftReport): RestraintCause | undefined {
+  const { members } = report;
+  const healthy = members - [...troubledMachines(report).values()].filter(Boolean).length;
   return isMajority(healthy, members) ? undefined : { kind: "quorum", healthy, members };
 }
 

@@ -120,16 +120,18 @@ export async function reportOfEtcd(
 
 async function askedHowItIs(pod: V1Pod, access: EtcdAccess): Promise<AskedPod> {
   try {
-    const { header, leader, errors } = await asked<StatusAnswer>(
+    const { answer: told, certificateUntilMs } = await called(
       pod,
       "/v3/maintenance/status",
       {},
       { ...access, timeoutMs: statusTimeoutMs },
     );
+    const { header, leader, errors } = told as StatusAnswer;
     const answer: EtcdAnswer = omitUndefined({
       kind: "answered",
       leader: leader === "0" ? undefined : leader,
       troubles: errors ?? [],
+      certificateUntilMs,
     });
     return { pod, id: header.member_id, answer };
   } catch (error) {
@@ -162,6 +164,17 @@ async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Pr
 
 /** One call of etcd's JSON gateway. */
 async function asked<T>(pod: V1Pod, path: string, body: object, access: EtcdAccess): Promise<T> {
+  return (await called(pod, path, body, access)).answer as T;
+}
+
+interface Called {
+  readonly answer: unknown;
+  /** Until when the certificate counts that the member has shown, milliseconds since the epoch. */
+  readonly certificateUntilMs: number | undefined;
+}
+
+/** The same, and what the connection has shown. */
+async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess): Promise<Called> {
   const { timeoutMs = answerTimeoutMs } = access;
   const [output, input] = [new PassThrough(), new PassThrough()];
   const forward = new PortForward(access.config);
@@ -175,7 +188,12 @@ async function asked<T>(pod: V1Pod, path: string, body: object, access: EtcdAcce
       ca: trustedPem(access.keys, "etcd"),
       ...(await credentials(access)),
     });
-    return (await answerOf(socket, path, body, timeoutMs)) as T;
+    let certificateUntilMs: number | undefined;
+    socket.once("secureConnect", () => {
+      certificateUntilMs = Date.parse(socket.getPeerCertificate().valid_to);
+    });
+    const answer = await answerOf(socket, path, body, timeoutMs);
+    return { answer, certificateUntilMs };
   } finally {
     if (isClosable(channel)) channel.close();
   }

@@ -8,6 +8,7 @@ import {
   parseFreezeTime,
 } from "../api/drift-policy.js";
 import { isOfMachines } from "../api/machine-annotations.js";
+import { parseRenewalDays, renewalAnnotation, renewalForm } from "../api/certificate-renewal.js";
 import { keyAlgorithmAnnotation, keyAlgorithms } from "../api/key-algorithm.js";
 import { isKeyStage, keysAnnotation } from "../api/key-stage.js";
 import {
@@ -90,6 +91,11 @@ export const annotationRules: Readonly<Record<string, AnnotationRule>> = {
     "stage of keys",
     'the number of a set of keys such as "1", or of two that follow one another such as "1+2"',
     isKeyStage,
+  ),
+  [renewalAnnotation]: onCluster(
+    "number of days before certificates expire",
+    renewalForm,
+    (value) => parseRenewalDays(value) !== undefined,
   ),
   [pausedAnnotation]: {
     ...onCluster("reason to rest", "any text", () => true),

@@ -37,6 +37,8 @@ export interface Observation {
   readonly externals?: ExternalSights;
   /** What Nodes say of themselves, by their hosts; absent: nobody has asked them, or their cluster does not answer. */
   readonly nodes?: ReadonlyMap<NodeKey, NodeReport>;
+  /** Until when certificates of members count, by their hosts, milliseconds since the epoch; absent: nobody has asked, or none answers. */
+  readonly certificates?: ReadonlyMap<NodeKey, number>;
 }
 
 /** Hosts as their Nodes tell, where these were asked; what they do not tell as their provider does. Pure. */

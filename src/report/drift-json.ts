@@ -71,6 +71,7 @@ function itemDocument(one: JudgedItem): ClusterDriftDocument["items"][number] {
     external: item.external,
     fields: "fields" in item ? item.fields.map((field) => ({ ...field })) : [],
     failure: "failure" in item ? item.failure : undefined,
+    expiresAtMs: "expiry" in item ? item.expiry.expiresAtMs : undefined,
     leavesAtMs: "leavesAtMs" in item ? item.leavesAtMs : undefined,
     back: "back" in item && item.back.kind !== "same" ? item.back.kind : undefined,
     origin: "origin" in item ? originsInDocuments[item.origin] : undefined,

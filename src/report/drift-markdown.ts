@@ -24,6 +24,7 @@ export const driftSigns: Record<DriftClass, string> = {
   missing: "-",
   failed: "-",
   unhealthy: "-",
+  expiring: "!",
   leaving: "-",
   changed: "!",
   extra: "+",

@@ -26,7 +26,7 @@ const item = closed(
   {
     class: stringEnum(driftClasses, {
       description:
-        "missing: gone from the cloud; failed: a host that never will run; unhealthy: one that runs, and whose Machine a health check does not find healthy; leaving: one that the cloud is to take away; changed: not as recorded; " +
+        "missing: gone from the cloud; failed: a host that never will run; unhealthy: one that runs, and whose Machine a health check does not find healthy; expiring: a member whose certificates expire sooner than its Cluster wants; leaving: one that the cloud is to take away; changed: not as recorded; " +
         "extra: carries the cluster's marks and is in no record; unknown: the cloud could not say.",
     }),
     key: Type.Unsafe<NodeKey>({
@@ -55,6 +55,11 @@ const item = closed(
         },
         "Of what failed: why, where the cloud says so.",
       ),
+    ),
+    expiresAtMs: Type.Optional(
+      Type.Integer({
+        description: "Of what is expiring: when its certificates do, milliseconds since the epoch.",
+      }),
     ),
     leavesAtMs: Type.Optional(
       Type.Integer({ description: "Of what is leaving: when, milliseconds since the epoch." }),
@@ -102,6 +107,7 @@ const counts = closed(
     missing: count("Gone."),
     failed: count("Hosts that never will run."),
     unhealthy: Type.Optional(count("Hosts that run, of Machines that are not healthy.")),
+    expiring: Type.Optional(count("Members whose certificates expire soon.")),
     leaving: Type.Optional(count("Hosts that the cloud is to take away.")),
     changed: count("Not as recorded."),
     extra: count("In no record."),

@@ -12,6 +12,7 @@ import { driftPoliciesOf } from "../../src/drift/policy.js";
 import { annotationRules } from "../../src/manifest/annotations.js";
 import { type Manifests, readDesired, readObjects } from "../../src/manifest/desired.js";
 import { leftoverPolicyOf } from "../../src/api/leftover-policy.js";
+import { renewalDaysOf } from "../../src/api/certificate-renewal.js";
 import { lookupWishOf } from "../../src/api/refresh-lookups.js";
 import type { TargetMachine } from "../../src/records/target.js";
 import { goFirst } from "../../src/sets/expand-set.js";
@@ -64,6 +65,7 @@ const table: readonly {
   { name: "capstan.dev/drift-max-in-flight", value: "7", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-freeze", value: "7m", readOn: ["Cluster"] },
   { name: "capstan.dev/drift-thaw", value: "0123456789ab", readOn: ["Cluster"] },
+  { name: "capstan.dev/certificates-expiry-days", value: "30", readOn: ["Cluster"] },
   { name: "capstan.dev/refresh-lookups", value: "2026-11-23", readOn: ["Cluster"] },
 ];
 
@@ -116,6 +118,7 @@ function decisionsIn(desired: Desired | undefined): unknown {
     leftovers: leftoverPolicyOf(desired.cluster.metadata.annotations),
     budgets: budgetsOf(all),
     keys: [keyAlgorithmOf(desired.cluster), askedStage(desired.cluster)],
+    renewal: renewalDaysOf(all) ?? 0,
     wish: lookupWishOf(desired.cluster) ?? "",
   };
 }

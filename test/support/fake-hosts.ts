@@ -1,6 +1,7 @@
 import { gunzipSync } from "node:zlib";
 import { parse } from "yaml";
 import { CapstanError } from "../../src/api/error.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { BootstrapKind } from "../../src/bootstrap/host/member-role.js";
 import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
@@ -77,6 +78,8 @@ export class FakeHosts {
   keepsNode: (host: string) => boolean = () => false;
   /** What is wrong with the member of etcd on a host that serves, by its name; undefined: nothing. */
   ails: (host: string) => string | undefined = () => undefined;
+  /** Until when the certificates of a host count, by its name; undefined: nobody can tell. */
+  certificateUntilMs: (host: string) => number | undefined = () => undefined;
   /** Names of hosts that have ever been members of etcd. */
   private readonly everMembers = new Set<string>();
   /** Whether hosts had become nodes when somebody asked last, by their names. */
@@ -188,7 +191,12 @@ export class FakeHosts {
         const trouble = this.ails(name);
         const isKnown = hosts.some((host) => host.name === name);
         const answer: EtcdAnswer = serving.has(name)
-          ? { kind: "answered", leader: "1", troubles: trouble === undefined ? [] : [trouble] }
+          ? omitUndefined<EtcdAnswer>({
+              kind: "answered",
+              leader: "1",
+              troubles: trouble === undefined ? [] : [trouble],
+              certificateUntilMs: this.certificateUntilMs(name),
+            })
           : { kind: "silent", because: "no answer" };
         const about = { id: name, name, isLearner: false, answer };
         return isKnown ? { ...about, host: name } : about;

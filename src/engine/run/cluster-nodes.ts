@@ -44,6 +44,29 @@ export async function nodesAmong(
   );
 }
 
+/**
+ * Until when the certificates of members count, milliseconds since the epoch, as etcd on them shows its own, which was made with the
+ * others. Of a member that does not answer nothing is known. Throws what `nodesAmong` throws.
+ */
+export async function certificatesAmong(
+  { bootstrap, observation, records, context }: SeenHosts,
+  { machines }: Pick<Target, "machines">,
+): Promise<ReadonlyMap<NodeKey, number>> {
+  const members = machines.flatMap(({ controlPlane, host }) => (controlPlane ? [host] : []));
+  const hosts = [...presentAmong(members, observation)];
+  const [first] = hosts;
+  if (first === undefined) return new Map();
+  const cluster = await bootstrap.workloadBeside(observation, first[1], records, context);
+  const report = await cluster.etcd(hosts.map(([, host]) => nodeHostOf(host)));
+  return new Map(
+    hosts.flatMap(([key, { who }]) => {
+      const answer = report?.members.find(({ host }) => host === who.name)?.answer;
+      const untilMs = answer?.kind === "answered" ? answer.certificateUntilMs : undefined;
+      return untilMs === undefined ? [] : [[key, untilMs] as const];
+    }),
+  );
+}
+
 /** The Nodes of the target's machines bear what these want them to. Throws what `nodesAmong` throws. */
 async function keepMarks(
   { bootstrap, observation, records, context }: SeenHosts,

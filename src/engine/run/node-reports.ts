@@ -1,4 +1,6 @@
+import { renewalDaysOf } from "../../api/certificate-renewal.js";
 import { isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
@@ -9,7 +11,7 @@ import type {
   NodeReport,
 } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
-import { nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
+import { certificatesAmong, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
 import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import type { OpenWorkload } from "./workload-cluster.js";
@@ -52,7 +54,28 @@ export class NodeReports {
   /** The observation with what Nodes say; as it is where nobody says anything. Throws nothing but an interruption. */
   async over(observation: Observation, looked: Looked): Promise<Observation> {
     const nodes = await this.of(observation, looked);
-    return nodes === undefined ? observation : { ...observation, nodes };
+    if (nodes === undefined) return observation;
+    const certificates = await this.certificatesOf(observation, looked);
+    return omitUndefined({ ...observation, nodes, certificates });
+  }
+
+  /** Of a cluster that wants them renewed, and whose Nodes have just answered. Throws nothing but an interruption. */
+  private async certificatesOf(
+    observation: Observation,
+    { provider, records, context }: Looked,
+  ): Promise<Observation["certificates"]> {
+    const target = records.transaction?.target;
+    if (target === undefined || renewalDaysOf(target.objects) === undefined) return undefined;
+    const { openWorkload } = this;
+    const bootstrap = RunBootstrap.of(target, { provider, openWorkload });
+    try {
+      const seen = bootstrap && { bootstrap, observation, records, context };
+      return seen && (await certificatesAmong(seen, target));
+    } catch (error) {
+      context.signal.throwIfAborted();
+      if (!isCapstanError(error)) throw error;
+      return undefined;
+    }
   }
 
   /** What a run does at its end, for a cluster of which nothing is to be changed: whoever ran last may have died before. */

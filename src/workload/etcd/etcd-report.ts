@@ -26,6 +26,8 @@ export type EtcdAnswer =
       readonly leader?: string;
       /** What it finds wrong with itself, in its own words. */
       readonly troubles: readonly string[];
+      /** Until when the certificate counts that it has shown, milliseconds since the epoch: its host's were made together. */
+      readonly certificateUntilMs?: number;
     }
   | { readonly kind: "silent"; readonly because: string };
 

@@ -20,6 +20,7 @@ import { etcdCredentialsIn } from "../../../providers/local/nodes/member-keys.js
 import { memberPrograms } from "../../../providers/local/nodes/member-programs.js";
 import { processesNaming } from "../../../providers/local/nodes/processes-naming.js";
 import { apiVersion } from "../../../src/api/schema.js";
+import { issueCertificate } from "../../../src/bootstrap/certificates/certificate.js";
 import type { NodeReport } from "../../../src/provider/port.js";
 import type { DriftDocument } from "../../../src/report/drift-schema.js";
 import { systemClock } from "../../../src/provider/clock.js";
@@ -225,6 +226,54 @@ describe("a cluster of processes of this machine", function () {
     const { code, stderr } = await command.finished;
     assert.equal(code, 0, stderr);
     assert.ok(await isTagged());
+    sandbox.writeObjects(laptop(version));
+    await sandbox.up();
+  });
+
+  it("tells of a member whose certificates expire sooner than its Cluster wants, and would replace it", async () => {
+    const objects = laptop(version) as { kind: string; metadata: { annotations?: object } }[];
+    const wish = { "capstan.dev/certificates-expiry-days": "30" };
+    for (const { kind, metadata } of objects) if (kind === "Cluster") metadata.annotations = wish;
+    sandbox.writeObjects(objects);
+    await sandbox.up();
+    await sandbox.capstan(0, "drift", stack);
+    const path = hostFolders()
+      .map((name) => join(folders, name))
+      .find((one) => existsSync(join(one, "etcd")))!;
+    const folder = new HostFolder(path);
+    const files = ["crt", "key"].map((kind) => `pki/etcd/server.${kind}`);
+    const before = files.map((file) => folder.read(file));
+    const authority = {
+      certificatePem: folder.read("pki/etcd/ca.crt"),
+      privateKeyPem: folder.read("pki/etcd/ca.key"),
+    };
+    const nowMs = Date.now();
+    const { certificatePem, privateKeyPem } = await issueCertificate(authority, {
+      commonName: "etcd",
+      usages: ["client", "server"],
+      algorithm: "ECDSA-P256",
+      organizations: [],
+      dnsNames: ["localhost"],
+      ipAddresses: ["127.0.0.1"],
+      validity: { fromMs: nowMs - 60_000, untilMs: nowMs + 20 * 24 * 3_600_000 },
+    });
+    try {
+      // Etcd reads its files anew with every connection.
+      for (const [at, text] of [certificatePem, privateKeyPem].entries()) {
+        folder.write(files[at]!, text);
+      }
+      const { stdout } = await sandbox.capstan(2, "drift", stack, "--format", "json");
+      const { clusters } = JSON.parse(stdout) as DriftDocument;
+      assert.deepEqual(
+        clusters[0]?.items.map((one) => `${one.class} ${one.decision} ${one.how ?? ""}`),
+        ["expiring correct replace"],
+      );
+      const plan = await sandbox.plan(2);
+      assert.match(plan.stdout, /its certificates expire on \d{4}-.*, and 30 days before that/);
+    } finally {
+      for (const [at, text] of before.entries()) folder.write(files[at]!, text);
+    }
+    await sandbox.capstan(0, "drift", stack);
     sandbox.writeObjects(laptop(version));
     await sandbox.up();
   });

@@ -1,0 +1,44 @@
+import { renewalDaysOf } from "../api/certificate-renewal.js";
+import { timeText } from "../api/time-text.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Observation } from "../plan/observation.js";
+import { isOpen, type PriorState } from "../records/prior-state.js";
+import { isServing } from "../workload/node-readiness.js";
+import type { HealthRules } from "./health.js";
+
+const dayMs = 24 * 3_600_000;
+
+/** Until when the certificates of a host count, and how many days before that it is replaced. JSON data. */
+export interface Expiry {
+  /** Milliseconds since the epoch. */
+  readonly expiresAtMs: number;
+  readonly days: number;
+}
+
+/**
+ * Hosts of the control plane whose certificates expire so soon that their Cluster wants new ones, by key. Nothing is said of a cluster
+ * that does not ask for it, while a transaction is open, nor of hosts whose expiry nobody has seen. Pure.
+ */
+export function expiringHosts(
+  state: PriorState,
+  { observedResources, certificates }: Pick<Observation, "observedResources" | "certificates">,
+  { objects, nowMs }: HealthRules,
+): ReadonlyMap<NodeKey, Expiry> {
+  const days = renewalDaysOf(objects);
+  const { transaction } = state;
+  if (days === undefined || transaction === undefined || isOpen(state)) return new Map();
+  return new Map(
+    transaction.target.machines.flatMap(({ controlPlane, host }) => {
+      const expiresAtMs = certificates?.get(host);
+      const isDue = expiresAtMs !== undefined && expiresAtMs - nowMs < days * dayMs;
+      return controlPlane && isDue && isServing(observedResources.get(host))
+        ? [[host, { expiresAtMs, days }] as const]
+        : [];
+    }),
+  );
+}
+
+/** "its certificates expire on 2027-05-04T10:11:12Z, and 30 days before that it is replaced". Pure. */
+export function expiringText({ expiresAtMs, days }: Expiry): string {
+  return `its certificates expire on ${timeText(expiresAtMs)}, and ${days} days before that it is replaced`;
+}
