@@ -175,7 +175,8 @@ export class RunningHosts {
   }
 
   /** Etcd answers in the pod of a member, behind TLS of its own. */
-  private forward({ headers }: IncomingMessage, socket: Duplex): void {
+  private forward({ headers, url = "" }: IncomingMessage, socket: Duplex): void {
+    const [, name = ""] = /\/pods\/etcd-([^/]+)\/portforward/.exec(url) ?? [];
     const forwarded = acceptPortForward(socket, headers["sec-websocket-key"] ?? "", etcdPort);
     const options = { isServer: true, requestCert: true, rejectUnauthorized: true } as const;
     const secure = new TLSSocket(forwarded, {
@@ -184,12 +185,17 @@ export class RunningHosts {
     });
     secure.on("error", () => forwarded.destroy());
     const etcd = createHttpServer((request, response) => {
-      this.answerEtcd(request, response).catch(() => forwarded.destroy());
+      this.answerEtcd(name, request, response).catch(() => forwarded.destroy());
     });
     etcd.emit("connection", secure);
   }
 
-  private async answerEtcd(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** `name`: of the member that is asked, which answers as long as its host runs. */
+  private async answerEtcd(
+    name: string,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<void> {
     const body = await bodyOf(request);
     if (!(await this.catchUp())) throw new Error("etcd has no majority");
     const answer = (status: number, document: object) => {
@@ -197,6 +203,17 @@ export class RunningHosts {
       response.end(JSON.stringify(document));
     };
     const { members } = this.state;
+    if (request.url === "/v3/maintenance/status") {
+      const own = members.find((one) => one.name === name);
+      if (own === undefined || !this.running.has(name)) throw new Error(`${name} does not run`);
+      const leader = members.find((one) => this.running.has(one.name))?.id;
+      answer(200, { header: { member_id: own.id }, leader });
+      return;
+    }
+    if (request.url === "/v3/maintenance/alarm") {
+      answer(200, {});
+      return;
+    }
     if (request.url === "/v3/cluster/member/list") {
       answer(200, {
         members: members.map(({ id, name, address }) => ({
