@@ -82,6 +82,8 @@ export class FakeHosts {
   certificateUntilMs: (host: string) => number | undefined = () => undefined;
   /** Names of hosts that have ever been members of etcd. */
   private readonly everMembers = new Set<string>();
+  /** Members that were not well when somebody asked last, if nobody has touched one since. */
+  private foundIll: ReadonlySet<string> | undefined;
   /** Whether hosts had become nodes when somebody asked last, by their names. */
   private readonly joined = new Map<string, boolean>();
   /** Whether etcd takes nobody out. */
@@ -185,6 +187,7 @@ export class FakeHosts {
     );
     for (const name of serving) this.everMembers.add(name);
     const members = [...this.everMembers].filter((name) => !this.leftMembers.has(name));
+    this.foundIll = new Set(members.filter((name) => this.ails(name) !== undefined));
     return {
       alarms: [],
       members: members.map((name) => {
@@ -241,11 +244,17 @@ export class FakeHosts {
     if (isMember(this.did.get(host.id))) this.mayDisturb(host, others);
   }
 
-  /** Law 18: no member is touched that is well while another one is not. One that comes mends what its machine has. */
+  /**
+   * Law 18: no member is touched that is well while another one is not, which whoever touches it has asked for. One that comes mends
+   * what its machine has.
+   */
   private mayDisturb({ id, who }: Observed, others: readonly Observed[]): void {
     const own = machineOf(who.name);
     const peers = this.membersAmong(others).filter((one) => one.id !== id);
-    const ill = peers.map((one) => one.who.name).filter((name) => this.ails(name) !== undefined);
+    const ill = peers
+      .map((one) => one.who.name)
+      .filter((name) => this.ails(name) !== undefined && this.foundIll?.has(name) !== false);
+    this.foundIll = undefined;
     // What was ill may have left etcd already, for the one that comes.
     const mends = [who, ...others.map((one) => one.who)].some(
       ({ name }) => machineOf(name) === own && this.ails(name) !== undefined,

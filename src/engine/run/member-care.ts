@@ -49,7 +49,7 @@ interface CareLook {
   readonly records: PriorState;
 }
 
-/** How etcd is, asked before a run touches members of the control plane, and how long it is waited for. Source: docs/adr/0048. */
+/** How etcd is, asked before a run touches members of the control plane, and how long it is waited for. Source: docs/adr/0047. */
 export class MemberCare {
   /** Since when etcd holds this run up, and what was said of it; undefined while it does not. */
   private held: { readonly sinceMs: number; looks: number; told: string } | undefined;

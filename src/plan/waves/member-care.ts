@@ -29,7 +29,7 @@ interface EtcdHold {
  * What stands in the way of a change of the control plane: no member is touched while another one is not well, and none that is
  * ill goes, or gets a successor, while the others are no majority without it. What mends an ill member waits for no other, and a
  * change of it in place takes nothing from anybody. Those that are dead leave etcd when the next one joins. Pure.
- * Source: docs/adr/0048.
+ * Source: docs/adr/0047.
  */
 export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | undefined {
   const { changed, deleted, succeeded, commits } = change;
