@@ -3,7 +3,7 @@ import { counted } from "../../src/api/counted.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { quotaHint } from "./preflight.js";
-import { fromRow, hasProcesses, type LocalKind, type LocalResource } from "./file/resource.js";
+import { fromRow, type LocalKind, type LocalResource, nodesOf } from "./file/resource.js";
 
 /** The network that a resource is in; undefined for one that is in none that exists. */
 export function networkOf(database: DatabaseSync, spec: JsonObject): LocalResource | undefined {
@@ -86,7 +86,7 @@ export function allocateStatus(
   const number = parts.reduce((sum, part) => sum * 256 + part, 0) + offset;
   const address = [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join(".");
   // One of processes tells where it answers once it does.
-  if (kind === "LocalLoadBalancer" && hasProcesses(spec)) return {};
+  if (kind === "LocalLoadBalancer" && nodesOf(spec) === "processes") return {};
   if (kind === "LocalLoadBalancer") return { address, port: spec["port"] ?? 6443 };
   return { address, providerId: `local:///${String(spec["zone"])}/${id}` };
 }

@@ -1,7 +1,9 @@
+import type { JsonObject } from "../../src/api/json.js";
 import type { FieldRule, FieldRules } from "../../src/provider/fields.js";
 import { userDataRules } from "../../src/provider/host-spec.js";
 import type { LocalKind } from "./cloud.js";
 import { runtimeName } from "./file/node.js";
+import { nodesOf } from "./file/resource.js";
 
 const inPlace = { kind: "inPlace" } as const;
 
@@ -73,3 +75,12 @@ export const rules: Readonly<Record<string, FieldRules>> = {
     gib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a volume only grows")),
   },
 } satisfies Record<LocalKind, FieldRules>;
+
+const ofItsImage = replace("a host of namespaces keeps the software that it began with");
+
+/** What a change of each field of a resource means. Pure. */
+export function rulesOf(kind: string, spec: JsonObject): FieldRules {
+  const fields = rules[kind] ?? {};
+  if (kind !== "LocalHost" || nodesOf(spec) !== "kubeadm") return fields;
+  return { ...fields, kubelet: ofItsImage, controlPlane: ofItsImage };
+}

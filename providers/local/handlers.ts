@@ -12,8 +12,8 @@ import type {
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
-import { HostPower } from "./nodes/host-power.js";
-import { hasFailed, hasProcesses, isHidden } from "./file/resource.js";
+import { HostPower } from "./power/host-power.js";
+import { hasFailed, hasPower, isHidden } from "./file/resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 
 const answersWithinMs = 10_000;
@@ -33,7 +33,7 @@ export function observe(resource: LocalResource): Observed {
     createdAtMs: createdMs,
     readySinceMs: phase === "ready" ? readySinceMs : undefined,
     leavesAtMs: spec["spot"] === true && phase !== "gone" ? noticeOf(resource) : undefined,
-    node: phase === "gone" || node === undefined ? undefined : { ...node, uid: nodeUidOf(id) },
+    node: phase === "gone" || node === undefined ? undefined : { uid: nodeUidOf(id), ...node },
   });
 }
 
@@ -42,7 +42,7 @@ function noticeOf({ diesMs }: LocalResource): number | undefined {
   return Number.isFinite(diesMs) ? diesMs : undefined;
 }
 
-/** A simulated Node lives as long as its host, and has one UID. */
+/** A Node whose UID nobody has told lives as long as its host, and has one UID. */
 function nodeUidOf(host: string): string {
   const digits = digestOf(["node", host], 32);
   return [[0, 8], [8, 12], [12, 16], [16, 20], [20]].map((at) => digits.slice(...at)).join("-");
@@ -86,11 +86,11 @@ export class LocalHandler implements ResourceHandler {
   }
 
   async create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed> {
-    const boots = this.kind === "LocalHost" && hasProcesses(spec);
+    const boots = this.kind === "LocalHost" && hasPower(spec);
     const userData = boots ? (await ctx.userData()).text : undefined;
     const made = await this.cloud.create(this.kind, who, spec, ctx.signal, userData);
     const [powered = made] = await this.power.follow([made]);
-    const isLoadBalancer = this.kind === "LocalLoadBalancer" && hasProcesses(spec);
+    const isLoadBalancer = this.kind === "LocalLoadBalancer" && hasPower(spec);
     return asAnswered(isLoadBalancer ? await this.answering(powered, ctx) : powered, ctx);
   }
 
@@ -115,7 +115,7 @@ export class LocalHandler implements ResourceHandler {
 
   async remove(ctx: CallContext, current: Observed): Promise<void> {
     await this.cloud.terminate(current.id, ctx.signal);
-    if (hasProcesses(current.spec)) await this.power.cut(current.id);
+    if (hasPower(current.spec)) await this.power.cut(current);
   }
 
   async disown(ctx: CallContext, current: Observed): Promise<void> {

@@ -7,7 +7,7 @@ import { logOf } from "./file/ledger.js";
 import { canServe, nodeOf, restartsNode } from "./file/node.js";
 import {
   fromRow,
-  hasProcesses,
+  hasPower,
   type LocalKind,
   type LocalResource,
   type LocalReadiness,
@@ -53,7 +53,7 @@ export function lifecycleOf(
     readyMs,
     diesMs: of("dies").length > 0 ? readyMs + msOf("dies") : Infinity,
     joinsMs: Infinity,
-    readySinceMs: kind === "LocalHost" || hasProcesses(spec) ? undefined : shownMs,
+    readySinceMs: kind === "LocalHost" || hasPower(spec) ? undefined : shownMs,
     failure: of("breaks").length > 0 ? brokenHost : undefined,
     acceptedUntilMs: operationMs > 0 ? shownMs : undefined,
     rejection: isRejected ? rejected : undefined,
@@ -138,7 +138,7 @@ export function changeNode(
   const waitsOtherwise = readySinceMs === undefined && joinMs !== joinMsOf(database, from);
   if (!restartsNode(from, spec) && !waitsOtherwise) return;
   const start = startOf(database, spec, now);
-  if (joinMs === undefined && !hasProcesses(spec)) {
+  if (joinMs === undefined && !hasPower(spec)) {
     return setReadiness(database, id, { ...start, readySinceMs: readySinceMs ?? now });
   }
   setReadiness(database, id, omitUndefined({ ...start, node }));
@@ -148,7 +148,7 @@ export function changeNode(
 /** The readiness of a host whose node starts at a moment: at once where no join is asked for. */
 function startOf(database: DatabaseSync, spec: JsonObject, atMs: number): LocalReadiness {
   // Its processes tell.
-  if (hasProcesses(spec)) return { joinsMs: Infinity };
+  if (hasPower(spec)) return { joinsMs: Infinity };
   const joinMs = joinMsOf(database, spec);
   if (joinMs === undefined) return { joinsMs: Infinity, readySinceMs: atMs, node: nodeOf(spec) };
   return { joinsMs: canServe(spec) ? atMs + joinMs : Infinity };
@@ -161,7 +161,7 @@ function deadlineOf({ joinsMs, readySinceMs }: LocalReadiness): JsonObject | und
 }
 
 function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
-  if (hasProcesses(spec)) return 0;
+  if (hasPower(spec)) return 0;
   const own = spec["bootMs"] ?? networkOf(database, spec)?.spec["bootMs"];
   return typeof own === "number" ? own : defaultBootMs;
 }

@@ -1,3 +1,4 @@
+import { lackOfHosts } from "#host-parts";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { isJsonObject, type Json, type JsonObject } from "../../src/api/json.js";
 import type { ClusterObject } from "../../src/api/types.js";
@@ -21,8 +22,8 @@ import type {
 } from "../../src/provider/port.js";
 import type { LocalCloud, LocalKind } from "./cloud.js";
 import { isMarked, LocalHandler, observe } from "./handlers.js";
-import { HostPower } from "./nodes/host-power.js";
-import { hasProcesses } from "./file/resource.js";
+import { HostPower } from "./power/host-power.js";
+import { hasPower, nodesOf } from "./file/resource.js";
 import {
   localApiVersion,
   localClusterSpec,
@@ -31,8 +32,10 @@ import {
   localOffers,
   localZones,
 } from "./specs.js";
-import { rules } from "./field-rules.js";
+import { rules, rulesOf } from "./field-rules.js";
 import { runtimeOfImages } from "./file/node.js";
+import { runtimeOfMachine } from "./kubeadm/containerd-version.js";
+import { machineFindings } from "./kubeadm/machine-findings.js";
 import { programFindings } from "./nodes/programs.js";
 import { quotaFindings } from "./preflight.js";
 
@@ -59,12 +62,14 @@ export class LocalProvider implements InfrastructureProvider {
   };
   // A call is one SQLite transaction of the caller's own process: it dies with it.
   readonly timing = { listingLagMs: 300, longestCallMs: 0 };
-  // What hosts of processes get: simulated ones boot without.
+  // What hosts get that something runs on: simulated ones boot without.
   readonly userData: UserDataTerms = {
-    simulated: (clusterSpec) => !hasProcesses(clusterSpec),
+    simulated: (clusterSpec) => !hasPower(clusterSpec),
     format: "cloud-config",
-    software: () => "apt",
-    containerRuntime: runtimeOfImages,
+    // Packages have to come from somewhere, and nothing leads out of a network of namespaces.
+    software: (_machine, clusterSpec) => (nodesOf(clusterSpec) === "kubeadm" ? "image" : "apt"),
+    containerRuntime: (clusterSpec) =>
+      (nodesOf(clusterSpec) === "kubeadm" ? runtimeOfMachine() : undefined) ?? runtimeOfImages,
     commands: {
       name: "hostname",
       address: "hostname -I | cut -d' ' -f1",
@@ -101,7 +106,7 @@ export class LocalProvider implements InfrastructureProvider {
       faults,
       network: existing,
     } = providerSpec;
-    const nodes = hasProcesses(providerSpec) ? "processes" : undefined;
+    const nodes = hasPower(providerSpec) ? nodesOf(providerSpec) : undefined;
     const { services, pods, serviceDomain } = clusterNetwork;
     const settings = {
       cidr,
@@ -134,7 +139,7 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject) {
-    return verdictByField(rules[kind] ?? {}, recorded, wanted);
+    return verdictByField(rulesOf(kind, wanted), recorded, wanted);
   }
 
   /** The same in each of its other sizes. */
@@ -145,18 +150,26 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   generationInputs(kind: string, spec: JsonObject): JsonObject {
-    return immutableFields(rules[kind] ?? {}, spec);
+    return immutableFields(rulesOf(kind, spec), spec);
   }
 
   apiEndpoints(infrastructure: readonly Observed[]): { host: string; port: number }[] {
     return infrastructure.flatMap(({ who, spec, status }) => {
       const { address } = status;
       if (who.kind !== "LocalLoadBalancer" || typeof address !== "string") return [];
-      return [{ host: address, port: Number(hasProcesses(spec) ? status["port"] : spec["port"]) }];
+      return [
+        {
+          host: address,
+          port: Number(nodesOf(spec) === "processes" ? status["port"] : spec["port"]),
+        },
+      ];
     });
   }
 
-  /** What the machine quota leaves, and whether the programs are there that hosts run. No call to the cloud: it meets no fault, and the ledger does not tell of it. */
+  /**
+   * What the machine quota leaves, whether the programs are there that hosts run, and whether this machine can make those of
+   * namespaces. No call to the cloud: it meets no fault, and the ledger does not tell of it.
+   */
   async preflight(
     _ctx: CallContext,
     steps: readonly PlannedStep[],
@@ -165,7 +178,11 @@ export class LocalProvider implements InfrastructureProvider {
     const quota = hosts.some(({ does }) => does === "create")
       ? quotaFindings(steps, await this.cloud.everything())
       : [];
-    return [...quota, ...programFindings(hosts)];
+    return [
+      ...quota,
+      ...programFindings(hosts),
+      ...(await machineFindings(steps, () => lackOfHosts(process.env))),
+    ];
   }
 
   readonly lookupInputs = { machine: ["imageFamily"] };

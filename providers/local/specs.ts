@@ -107,10 +107,10 @@ export const localClusterSpec = Type.Object(
       }),
     ),
     nodes: Type.Optional(
-      Type.Union([Type.Literal("simulated"), Type.Literal("processes")], {
-        description:
-          "What hosts run: nothing, which is simulated, or processes of this machine, which are a real control plane. Changing it needs new hosts.",
-      }),
+      oneOf(
+        ["simulated", "processes", "kubeadm"],
+        "What hosts run: nothing, which is simulated, processes of this machine, which are a real control plane, or all that kubeadm makes of a host, in namespaces of this machine, for root on Linux. Changing it needs new hosts.",
+      ),
     ),
     machineQuota: Type.Optional(
       Type.Integer({ minimum: 0, description: "How many hosts may be alive at once." }),

@@ -61,7 +61,8 @@ function sampleFits(rig: Rig, terms: UserDataTerms): void {
     spec: { ...worker.spec, versions: { ...versions, controlPlane: versions.kubelet } },
   };
   for (const machine of [worker, member]) {
-    const sources = [terms.software(machine), terms.software(machine)];
+    const clusterSpec = providerValue(cluster.spec);
+    const sources = [0, 1].map(() => terms.software(machine, clusterSpec));
     must(sources[0] === sources[1], "say the same of one machine's software", sources.join(", "));
     const misfit = misfitOf(cluster, machine, terms);
     must(misfit === undefined, "take the user data of its own sample", misfit?.reason ?? "");

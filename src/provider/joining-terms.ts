@@ -1,5 +1,5 @@
 import type { JsonObject } from "../api/json.js";
-import type { InfrastructureProvider, UserDataTerms } from "./port.js";
+import type { InfrastructureProvider, RuntimeTerms, UserDataTerms } from "./port.js";
 
 /** What hosts of a cluster take that begin it and join it; undefined where they take nothing, or run nothing. Pure. */
 export function joiningTerms(
@@ -9,4 +9,12 @@ export function joiningTerms(
   const { simulated } = userData ?? {};
   const runsNothing = typeof simulated === "function" ? simulated(clusterSpec) : simulated === true;
   return runsNothing ? undefined : userData;
+}
+
+/** The container runtime of a cluster's hosts whose Machine names none. */
+export function runtimeTerms(
+  { containerRuntime }: Pick<UserDataTerms, "containerRuntime">,
+  clusterSpec: JsonObject,
+): RuntimeTerms {
+  return typeof containerRuntime === "function" ? containerRuntime(clusterSpec) : containerRuntime;
 }

@@ -170,10 +170,13 @@ export interface UserDataTerms {
   readonly format: UserDataFormat;
   /** The most that the cloud takes, and whether it counts before or after gzip. No limit without. */
   readonly limit?: { readonly bytes: number; readonly counts: "plain" | "packed" };
-  /** Pure; asked of machines and templates alike. */
-  software(machine: MachineToCompile): SoftwareSource;
-  /** The container runtime of hosts whose Machine names none: what the image holds, or what is installed. */
-  readonly containerRuntime: { readonly name: string; readonly version: string };
+  /** Pure; asked of machines and templates alike, with the providerSpec of their Cluster. */
+  software(machine: MachineToCompile, clusterSpec: JsonObject): SoftwareSource;
+  /**
+   * The container runtime of hosts whose Machine names none: what the image holds, or what is installed. A function says it of
+   * clusters by their providerSpec, where their hosts differ; it gives the same each time.
+   */
+  readonly containerRuntime: RuntimeTerms | ((clusterSpec: JsonObject) => RuntimeTerms);
   /** Commands for sh, each printing one line on the host. */
   readonly commands: HostCommands;
   /** Whether a controller of the cloud, in the cluster, tells nodes their addresses. Without: none does. */
@@ -193,6 +196,12 @@ export interface UserDataTerms {
   markLeft?(ctx: CallContext, host: Observed): Promise<void>;
   /** The last lines that a host printed, newest last: why its bootstrap failed. Throws when it cannot tell. */
   console?(ctx: CallContext, host: Observed): Promise<string>;
+}
+
+/** A container runtime: a semantic version without "v". */
+export interface RuntimeTerms {
+  readonly name: string;
+  readonly version: string;
 }
 
 /** What a host alone can tell. */

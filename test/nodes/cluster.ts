@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { sampleToken } from "../bootstrap/sample-host.js";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,14 +15,14 @@ import {
   upgradeOf,
   type UpgradeRole,
 } from "../../src/bootstrap/upgrade/upgrade-steps.js";
+import { boot } from "../../providers/local/kubeadm/cloud-init.js";
+import { runtimeOfMachine } from "../../providers/local/kubeadm/containerd-version.js";
+import { NamespaceHost } from "../../providers/local/kubeadm/host.js";
+import { HostImage } from "../../providers/local/kubeadm/host-image.js";
+import type { KubernetesPrograms } from "../../providers/local/kubeadm/kubernetes-programs.js";
 import { administrator } from "./client.js";
-import { containerdVersion } from "./containerd-version.js";
-import { boot } from "./cloud-init.js";
-import { Host } from "./host.js";
-import { HostImage } from "./host-image.js";
 import { Network } from "./network.js";
 import { untilTrue } from "./until-true.js";
-import type { Programs } from "./programs.js";
 
 export type Role = HostSettings["role"]["kind"];
 
@@ -42,7 +42,7 @@ const upgradeRoles: Readonly<Record<Role, UpgradeRole>> = {
 };
 
 interface Member {
-  readonly host: Host;
+  readonly host: NamespaceHost;
   /** That its user data was made from. */
   readonly settings: HostSettings;
 }
@@ -65,7 +65,7 @@ export class NodeCluster {
   }
 
   /** Has no host yet; those that come first are its control plane. */
-  static async start(programs: Programs): Promise<NodeCluster> {
+  static async start(programs: KubernetesPrograms): Promise<NodeCluster> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-nodes-"));
     const keys = await newClusterKeys(Date.now(), "ECDSA-P256");
     const network = await Network.start(folder);
@@ -79,7 +79,15 @@ export class NodeCluster {
   /** Boots a new host with the user data of its role. Its image holds everything that the role needs. */
   async addHost(name: string, role: Role, about: NodeAbout): Promise<void> {
     const { network, image } = this;
-    const host = await Host.start({ name, network, folder: join(this.folder, name) });
+    const { plug, podCidr } = network.nextPlug();
+    const host = await NamespaceHost.start({
+      group: `capstan-${process.pid}-${name}`,
+      name,
+      network: network.hosts,
+      plug,
+      folder: join(this.folder, name),
+    });
+    await host.setUpPods(podCidr);
     const settings = await this.settingsOf(role, about);
     this.members.set(name, { host, settings });
     network.leadTo(this.controlPlane.map((member) => this.host(member).address));
@@ -88,7 +96,7 @@ export class NodeCluster {
   }
 
   /** Brings all hosts to another version in place, one after the other, by what Capstan renders for that. */
-  async upgrade(programs: Programs): Promise<void> {
+  async upgrade(programs: KubernetesPrograms): Promise<void> {
     const image = await HostImage.make(this.folder, programs);
     this.image = image;
     for (const { host, settings } of this.members.values()) {
@@ -102,7 +110,7 @@ export class NodeCluster {
    * An upgrade may begin only while the control plane answers, and may be repeated: a kubelet that was upgraded starts
    * its API server again at a time of its own.
    */
-  private async upgradeHost(host: Host, settings: HostSettings): Promise<void> {
+  private async upgradeHost(host: NamespaceHost, settings: HostSettings): Promise<void> {
     // The image has said what it holds; from here on it is as if packages had brought it.
     const from: HostSetup = { ...settings, source: "apt" };
     const to = { ...from, node: { ...from.node, kubernetesVersion: this.version } };
@@ -129,7 +137,7 @@ export class NodeCluster {
     await this.host(name).run("kubectl", "--kubeconfig", "/etc/kubernetes/admin.conf", ...asking);
   }
 
-  private async boot(host: Host, settings: HostSettings): Promise<void> {
+  private async boot(host: NamespaceHost, settings: HostSettings): Promise<void> {
     const userData = userDataOf(hostBootstrap(settings), "cloud-config");
     try {
       await boot(host, userData, bootTimeoutMs);
@@ -162,7 +170,7 @@ export class NodeCluster {
         ignorePreflightErrors,
       },
       role: await this.roleOf(kind),
-      runtime: { name: "containerd", version: await containerdVersion() },
+      runtime: found(runtimeOfMachine()),
       source: "image",
     };
   }
@@ -179,7 +187,7 @@ export class NodeCluster {
 
   private async newToken(): Promise<string> {
     const creating = ["token", "create", "--ttl", "15m", "--kubeconfig", this.kubeconfig];
-    return (await this.network.run(this.image.programs.path("kubeadm"), ...creating)).trim();
+    return (await this.network.hosts.run(this.image.programs.path("kubeadm"), ...creating)).trim();
   }
 
   /** As an administrator whose certificate our authority has signed. */
@@ -189,7 +197,7 @@ export class NodeCluster {
 
   /** As whom a file with a kubeconfig names. */
   kubectlAs(kubeconfig: string, ...args: readonly string[]): Promise<string> {
-    return this.network.run(
+    return this.network.hosts.run(
       this.image.programs.path("kubectl"),
       "--kubeconfig",
       kubeconfig,
@@ -202,7 +210,7 @@ export class NodeCluster {
   }
 
   /** Throws an Error for a host that was not added. */
-  host(name: string): Host {
+  host(name: string): NamespaceHost {
     const host = this.members.get(name)?.host;
     if (host === undefined) throw new Error(`there is no host ${name}`);
     return host;
@@ -217,7 +225,13 @@ export class NodeCluster {
   async end(): Promise<void> {
     await Promise.all([...this.members.values()].map(({ host }) => host.end()));
     await this.network.end();
+    rmSync(this.folder, { recursive: true, force: true });
   }
+}
+
+function found<T>(what: T | undefined): T {
+  assert.ok(what !== undefined);
+  return what;
 }
 
 function isMember({ role }: HostSettings): boolean {

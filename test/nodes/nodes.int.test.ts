@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
 import { administrator } from "./client.js";
 import { type NodeAbout, NodeCluster, type Role } from "./cluster.js";
-import type { Host } from "./host.js";
+import type { NamespaceHost } from "../../providers/local/kubeadm/host.js";
 import { currentPrograms, previousPrograms } from "./programs.js";
 import { untilTrue } from "./until-true.js";
 
@@ -166,7 +166,7 @@ describe("hosts that our user data makes nodes of", function () {
 });
 
 /** What a host's API server shows. */
-async function servedCertificate(host: Host): Promise<X509Certificate> {
+async function servedCertificate(host: NamespaceHost): Promise<X509Certificate> {
   const asking = "openssl s_client -connect localhost:6443 < /dev/null 2> /dev/null | openssl x509";
   return new X509Certificate(await host.run("sh", "-c", asking));
 }

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { Observed } from "../../src/provider/port.js";
 import { until } from "../scenario/until.js";
-import { type NodesCluster, type NodesMachine, stack } from "./cloud/manifests.js";
-import { NodesScenario } from "./cloud/scenario.js";
+import { type NodesCluster, type NodesMachine, stack } from "./manifests.js";
+import { NodesScenario } from "./scenario.js";
 import { currentPrograms } from "./programs.js";
 import { untilTrue } from "./until-true.js";
 
@@ -32,20 +32,21 @@ const worker: NodesMachine = {
   labels: { pool: "workers", "example.org/zone": "c" },
   taints: [spot],
 };
-const clusterOf = (replicas: number): NodesCluster => ({
+const clusterOf = (replicas: number, template: NodesMachine = worker): NodesCluster => ({
   members: { "cp-0": member },
-  workers: { template: worker, replicas },
+  workers: { template, replicas },
 });
 
 describe("a cluster that capstan up makes of real nodes", function () {
   this.timeout(15 * minuteMs);
   let scenario: NodesScenario;
   let replicas = 1;
+  let template = worker;
 
   /** One worker more in the manifests. */
   const grow = () => {
     replicas += 1;
-    scenario.write(clusterOf(replicas));
+    scenario.write(clusterOf(replicas, template));
   };
 
   /** The Node of each host. */
@@ -80,7 +81,7 @@ describe("a cluster that capstan up makes of real nodes", function () {
     await scenario.sandbox.up();
   });
   afterEach(async function () {
-    if (this.currentTest?.state === "failed") console.log(await scenario.cloud.story());
+    if (this.currentTest?.state === "failed") console.log(await scenario.story());
   });
   after(async () => scenario.end());
 
@@ -94,8 +95,8 @@ describe("a cluster that capstan up makes of real nodes", function () {
       // Those of Kubernetes' own controllers come and go.
       const lasting = spec.taints?.filter(({ key }) => !key.startsWith("node.kubernetes.io/"));
       assert.deepEqual(lasting, [isMember ? controlPlaneTaint : spot]);
-      assert.equal(status.nodeInfo.kubeletVersion, `v${scenario.cloud.version}`);
-      assert.equal(spec.providerID, `nodes://${host.who.name}`);
+      assert.equal(status.nodeInfo.kubeletVersion, `v${scenario.version}`);
+      assert.equal(spec.providerID, host.status["providerId"]);
     }
   });
 
@@ -136,10 +137,68 @@ describe("a cluster that capstan up makes of real nodes", function () {
     }
   });
 
-  it("gets a node more", async () => {
-    grow();
+  it("runs a pod that is drained and comes back on another node", async () => {
+    const image = (
+      await scenario.kubectl(
+        "get",
+        "pods",
+        "-A",
+        "-o",
+        "jsonpath={.items[*].spec.containers[*].image}",
+      )
+    )
+      .split(" ")
+      .find((name) => name.includes("/kube-proxy:"))!;
+    await scenario.kubectl("create", "deployment", "web", `--image=${image}`);
+    const nodeOfPod = async () => {
+      const selected = ["-l", "app=web", "--field-selector=status.phase=Running"];
+      const path = "jsonpath={.items[*].spec.nodeName}";
+      return scenario.kubectl("get", "pods", ...selected, "-o", path);
+    };
+    const names = (await scenario.hosts()).map(({ who }) => who.name);
+    await untilTrue("the pod runs", async () => names.includes(await nodeOfPod()));
+    const first = await nodeOfPod();
+    // The worker that it is on goes, with all others: their template is another one.
+    template = { ...worker, size: template.size === "large" ? "small" : "large" };
+    scenario.write(clusterOf(replicas, template));
+    await scenario.sandbox.up();
+    await untilTrue("the pod runs again", async () => {
+      const node = await nodeOfPod();
+      return node !== first && node !== "" && !names.includes(node);
+    });
+    await scenario.kubectl("delete", "deployment", "web");
+  });
+
+  it("gets another host in place of one whose kubelet has died", async () => {
+    const isWorker = ({ spec }: Observed) => spec["role"] !== "controlPlane";
+    const ill = (await scenario.hosts()).find(isWorker)!;
+    scenario.killProgram(ill, "kubelet");
+    const unknown = "jsonpath={.status.conditions[?(@.type=='Ready')].status}";
+    await untilTrue("its Node does not answer", async () => {
+      return (await scenario.kubectl("get", "node", ill.who.name, "-o", unknown)) === "Unknown";
+    });
+    await untilTrue("it is found unhealthy", async () => {
+      const { stdout } = await scenario.sandbox.start("drift", stack).finished;
+      return stdout.includes("unhealthy");
+    });
+    await scenario.sandbox.up();
+    assert.ok((await scenario.hosts()).every(({ id }) => id !== ill.id));
+    await assertReady(replicas);
+  });
+
+  it("gets another host in place of one whose keeper was killed, which has ended with all it had", async () => {
+    const isWorker = ({ spec }: Observed) => spec["role"] !== "controlPlane";
+    const gone = (await scenario.hosts()).find(isWorker)!;
+    scenario.killKeeper(gone);
+    const { stdout } = await scenario.sandbox.capstan(2, "drift", stack);
+    assert.match(stdout, new RegExp(`missing .*${gone.id}`));
     await scenario.sandbox.up();
     await assertReady(replicas);
+    const traces = await scenario.traces();
+    assert.deepEqual(
+      traces.filter((trace) => trace.includes(gone.id)),
+      [],
+    );
   });
 
   it("gets one host more when capstan up is killed while it joins, and is run again", async () => {
@@ -161,10 +220,10 @@ describe("a cluster that capstan up makes of real nodes", function () {
 
   it("is as it was when a new host fails, which tells why", async () => {
     const before = await scenario.hosts();
-    const template = { ...worker, preKubeadmCommands: ["echo there is no disk >&2; exit 1"] };
-    scenario.write({ ...clusterOf(replicas), workers: { replicas, template } });
+    const broken = { ...template, preKubeadmCommands: ["echo there is no disk >&2; exit 1"] };
+    scenario.write(clusterOf(replicas, broken));
     const { stderr } = await scenario.sandbox.up(1);
-    scenario.write(clusterOf(replicas));
+    scenario.write(clusterOf(replicas, template));
     assert.match(stderr, /printed last:\n[^]*preKubeadmCommands\[0\]\n[^\n]*there is no disk\n/);
     assert.deepEqual(await scenario.hosts(), before);
     await assertReady(replicas);
@@ -172,9 +231,9 @@ describe("a cluster that capstan up makes of real nodes", function () {
   });
 
   it("leaves no trace when it is destroyed", async () => {
-    assert.notDeepEqual(await scenario.cloud.traces(), []);
+    assert.notDeepEqual(await scenario.traces(), []);
     await scenario.sandbox.capstan(0, "destroy", stack, "--yes");
     assert.deepEqual(await scenario.hosts(), []);
-    assert.deepEqual(await scenario.cloud.traces(), []);
+    assert.deepEqual(await scenario.traces(), []);
   });
 });

@@ -6,7 +6,8 @@ import { join, resolve } from "node:path";
 import { cacheRoot } from "../toolchain/cache-root.mjs";
 import { isExecutableFile } from "../toolchain/cached-toolchain.mjs";
 import { run } from "../toolchain/run.mjs";
-import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { findProgram } from "../toolchain/find-program.mjs";
+import { installDebianPackages } from "./debian-packages.mjs";
 import { findOrInstall, withHint } from "./find-or-install.mjs";
 
 /**

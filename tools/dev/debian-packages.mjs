@@ -1,7 +1,6 @@
 // Installs packages of Debian and its relatives, where this user may.
 
-import { delimiter, join } from "node:path";
-import { isExecutableFile } from "../toolchain/cached-toolchain.mjs";
+import { findProgram } from "../toolchain/find-program.mjs";
 import { run } from "../toolchain/run.mjs";
 
 /**
@@ -32,18 +31,6 @@ async function runAsRoot(words, env) {
     env: { ...env, DEBIAN_FRONTEND: "noninteractive" },
   });
   if (code !== 0) throw new Error(lastLine(output));
-}
-
-/**
- * @param {readonly string[]} names in the order of preference
- * @param {NodeJS.ProcessEnv} env
- * @returns {string | undefined} absolute path of the first of them that is on PATH
- */
-export function findProgram(names, env) {
-  const folders = (env["PATH"] ?? "").split(delimiter).filter((folder) => folder !== "");
-  return names
-    .flatMap((name) => folders.map((folder) => join(folder, name)))
-    .find(isExecutableFile);
 }
 
 /** @param {string} output */

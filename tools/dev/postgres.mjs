@@ -3,7 +3,8 @@
 import { existsSync, readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { isExecutableFile } from "../toolchain/cached-toolchain.mjs";
-import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { findProgram } from "../toolchain/find-program.mjs";
+import { installDebianPackages } from "./debian-packages.mjs";
 import { findOrInstall } from "./find-or-install.mjs";
 
 /** Debian keeps each version's programs in a folder of its own and puts only clients on PATH. */

@@ -3,7 +3,8 @@
 
 import { ensureAwsCli } from "./aws-cli.mjs";
 import { ensureChromium } from "./chromium.mjs";
-import { findProgram, installDebianPackages } from "./debian-packages.mjs";
+import { findProgram } from "../toolchain/find-program.mjs";
+import { installDebianPackages } from "./debian-packages.mjs";
 import { ensureIgnitionValidate } from "./ignition-validate.mjs";
 import { ensureKubeadms, ensureKubernetes } from "../toolchain/kubernetes-toolchain.mjs";
 import { ensureMoto } from "./moto.mjs";

@@ -140,17 +140,20 @@ export async function ensurePreviousKubernetes(options = {}) {
   return ensureSet(previousSet, options);
 }
 
-/** The versions that hosts of processes run, the newest first. */
+/** The versions that hosts of processes or namespaces run, the newest first. */
 export const processVersions = [controlPlaneSet.version, previousSet.version];
 
 /**
- * What hosts of processes run of a version. etcd is the same for all.
+ * What hosts of processes or namespaces run of a version. etcd is the same for all.
  *
  * @param {string} version
  * @returns {readonly ProgramSet[]} none for a version that is not of `processVersions`
  */
 function processSets(version) {
-  if (version === previousSet.version) return [controlPlaneSet, previousSet];
+  if (version === previousSet.version) {
+    const kubeadmSets = olderKubeadmSets.filter((set) => set.version === version);
+    return [controlPlaneSet, previousSet, ...kubeadmSets];
+  }
   return version === controlPlaneSet.version ? [controlPlaneSet, nodeSet] : [];
 }
 

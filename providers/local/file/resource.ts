@@ -134,6 +134,14 @@ export function setRunning(database: DatabaseSync, id: string): void {
   database.prepare("UPDATE resources SET state = 'running' WHERE id = ?").run(id);
 }
 
+/** A host that was to become a node and does not. */
+export function setBroken(database: DatabaseSync, id: string, failure: Failure): void {
+  database
+    .prepare("UPDATE resources SET state = 'pending', failure = ? WHERE id = ?")
+    .run(textOf(failure) ?? null, id);
+  setFailed(database, id);
+}
+
 /** A host that was to boot and never will: what it failed with stands already. */
 export function setFailed(database: DatabaseSync, id: string): void {
   database.prepare("UPDATE resources SET ready_ms = NULL WHERE id = ?").run(id);
@@ -147,9 +155,20 @@ export function setTerminated(database: DatabaseSync, id: string, atMs: number):
   database.prepare("DELETE FROM user_data WHERE id = ?").run(id);
 }
 
-/** Whether processes of this machine run for a resource, and not only a row of the cloud's file. Pure. */
-export function hasProcesses({ nodes }: JsonObject): boolean {
-  return nodes === "processes";
+/**
+ * How what a cluster consists of runs: not at all, which is a row of the cloud's file alone, as processes of this machine, or in
+ * namespaces of this machine, where kubeadm makes nodes of it.
+ */
+export type LocalNodes = "simulated" | "processes" | "kubeadm";
+
+/** How a resource with such a spec runs. Pure. */
+export function nodesOf({ nodes }: JsonObject): LocalNodes {
+  return nodes === "processes" || nodes === "kubeadm" ? nodes : "simulated";
+}
+
+/** Whether something of this machine runs for a resource. Pure. */
+export function hasPower(spec: JsonObject): boolean {
+  return nodesOf(spec) !== "simulated";
 }
 
 /** With the host itself, so that there is none without. */
@@ -163,15 +182,29 @@ export function takeUserData(database: DatabaseSync, id: string): string | undef
   return row === undefined ? undefined : String(row["text"]);
 }
 
-/** Ids of the hosts that a load balancer is in front of. */
-export function membersBehind(database: DatabaseSync, loadBalancerId: string): string[] {
+/** The hosts that a load balancer is in front of. */
+export function membersBehind(database: DatabaseSync, loadBalancerId: string): LocalResource[] {
   return database
     .prepare(
-      `SELECT id FROM resources
+      `SELECT * FROM resources
        WHERE kind = 'LocalHost' AND state <> 'terminated' AND spec ->> 'loadBalancerId' = ?`,
     )
     .all(loadBalancerId)
-    .map((row) => String(row["id"]));
+    .map(fromRow);
+}
+
+/** The load balancer of a host's cluster, in the same network; undefined where there is none. */
+export function loadBalancerOf(
+  database: DatabaseSync,
+  { who, spec }: Pick<LocalResource, "who" | "spec">,
+): LocalResource | undefined {
+  const row = database
+    .prepare(
+      `SELECT * FROM resources
+       WHERE kind = 'LocalLoadBalancer' AND state <> 'terminated' AND cluster_uid = ? AND spec ->> 'networkId' = ?`,
+    )
+    .get(who.clusterUid, String(spec["networkId"]));
+  return row === undefined ? undefined : fromRow(row);
 }
 
 export function setStatus(database: DatabaseSync, id: string, status: JsonObject): void {

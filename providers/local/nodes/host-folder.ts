@@ -30,6 +30,11 @@ export function folderOf(cloudPath: string, id: string): string {
 export class HostFolder {
   constructor(readonly path: string) {}
 
+  /** Of the resource. */
+  get id(): string {
+    return basename(this.path);
+  }
+
   make(userData: string): void {
     for (const part of ["log", join("pki", "etcd")]) {
       mkdirSync(this.at(part), { recursive: true, mode: 0o700 });
@@ -54,6 +59,30 @@ export class HostFolder {
 
   noteVote(): void {
     if (!this.votes) this.write(votesFile, "");
+  }
+
+  /** Whether its namespaces were made: they go with the process that keeps them, and are not made again. */
+  get hasBegun(): boolean {
+    return this.has(begunFile);
+  }
+
+  noteBegin(): void {
+    this.write(begunFile, "");
+  }
+
+  /** That its one process holds. */
+  get lock(): string {
+    return this.at("lock");
+  }
+
+  /** Of a host of namespaces: what it writes. */
+  get disk(): string {
+    return this.at("disk");
+  }
+
+  /** Of the load balancer of a cluster of namespaces: what stands for the network. */
+  get network(): string {
+    return this.at("network");
   }
 
   at(...names: readonly string[]): string {
@@ -92,6 +121,7 @@ export class HostFolder {
 
 const userDataFile = "user-data";
 const votesFile = "etcd.votes";
+const begunFile = "begun";
 const portsFile = "ports.json";
 
 /** Where the programs of a host listen that has begun; undefined of one that has not. */

@@ -21,6 +21,7 @@ import {
   type ProgramCommand,
   schedulerCommand,
 } from "./member-programs.js";
+import type { HostRunner } from "./host-runner.js";
 import type { NodeOrder } from "./node-order.js";
 import type { ProcessRecords } from "./process-records.js";
 import { findPrograms } from "./programs.js";
@@ -35,7 +36,7 @@ const etcdFile = "etcd.json";
  * What runs on a host: nothing but a stand-in for the kubelet on a worker, and on a member etcd and the programs of the control plane, too.
  * `step` brings it one step on, or finds everything as it shall be; where it throws, it is asked again.
  */
-export class NodeHostRunner {
+export class NodeHostRunner implements HostRunner {
   private etcd: Supervised | undefined;
   private programs: readonly Supervised[] = [];
   /** The version that the programs are of. */
@@ -75,8 +76,7 @@ export class NodeHostRunner {
     return this.order.role !== "joinWorker";
   }
 
-  /** Ends every program at once. */
-  kill(): void {
+  async end(): Promise<void> {
     this.etcd?.kill();
     for (const program of this.programs) program.kill();
   }

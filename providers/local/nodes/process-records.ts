@@ -1,18 +1,28 @@
 import { existsSync } from "node:fs";
+import type { DatabaseSync } from "node:sqlite";
 import { sameJson, type JsonObject } from "../../../src/api/json.js";
-import type { Clock, NodeReport } from "../../../src/provider/port.js";
+import type { Clock, Failure, NodeReport } from "../../../src/provider/port.js";
 import { CloudFile } from "../file/cloud-file.js";
 import { logOf } from "../file/ledger.js";
 import {
+  loadBalancerOf,
   type LocalResource,
   membersBehind,
   resourceById,
+  setBroken,
   setReadiness,
   setStatus,
   setTerminated,
   takeUserData,
 } from "../file/resource.js";
 import type { HostFolder } from "./host-folder.js";
+
+/** A load balancer and where it stands. */
+export interface LoadBalancerPlace {
+  readonly loadBalancer: LocalResource;
+  /** "10.0.0.0/16": the addresses of its network. */
+  readonly cidr: string;
+}
 
 /** The cloud's file as the processes of one of its resources use it. */
 export class ProcessRecords {
@@ -46,12 +56,33 @@ export class ProcessRecords {
       const userData = found.kind === "LocalHost" ? takeUserData(database, this.id) : "";
       if (userData !== undefined) folder.make(userData);
       if (folder.isWhole()) return true;
-      const nowMs = this.clock.now();
-      setTerminated(database, this.id, nowMs);
-      logOf(database, { call: "die", atMs: nowMs })("terminated", found, {
-        reason: "its disk is gone",
-      });
+      this.setLost(database, found, "its disk is gone");
       return false;
+    });
+  }
+
+  /** It has ended, for a reason that the ledger tells: what runs for it cannot go on where it was. */
+  async lose(reason: string): Promise<void> {
+    await this.file.write((database) => {
+      const found = resourceById(database, this.id);
+      if (found === undefined || found.state === "terminated") return;
+      this.setLost(database, found, reason);
+    });
+  }
+
+  private setLost(database: DatabaseSync, found: LocalResource, reason: string): void {
+    const atMs = this.clock.now();
+    setTerminated(database, this.id, atMs);
+    logOf(database, { call: "die", atMs })("terminated", found, { reason });
+  }
+
+  /** It was to become a node, and does not. It is kept, so that people can look why. */
+  async fail(failure: Failure): Promise<void> {
+    await this.file.write((database) => {
+      const found = resourceById(database, this.id);
+      if (found === undefined || found.state === "terminated") return;
+      setBroken(database, this.id, failure);
+      logOf(database, { call: "boot", atMs: this.clock.now() })("failed", found, { ...failure });
     });
   }
 
@@ -59,9 +90,22 @@ export class ProcessRecords {
     this.file.close();
   }
 
-  /** Members of a control plane that a load balancer is in front of: their ids. */
-  members(): Promise<readonly string[]> {
+  /** Members of a control plane that a load balancer is in front of. */
+  members(): Promise<readonly LocalResource[]> {
     return this.file.read((database) => membersBehind(database, this.id));
+  }
+
+  /** The load balancer of its cluster, which may be itself, with the range of the network that it stands in; undefined where one is gone. */
+  place(): Promise<LoadBalancerPlace | undefined> {
+    return this.file.read((database) => {
+      const found = resourceById(database, this.id);
+      const loadBalancer = found === undefined ? undefined : loadBalancerOf(database, found);
+      if (loadBalancer === undefined) return undefined;
+      const network = resourceById(database, String(loadBalancer.spec["networkId"]));
+      return network === undefined
+        ? undefined
+        : { loadBalancer, cidr: String(network.spec["cidr"]) };
+    });
   }
 
   /** Where a load balancer answers: its own for as long as it is there. */

@@ -16,5 +16,18 @@ export function holdAlone(lockPath: string): boolean {
   }
 }
 
+/** Whether a process, of whatever user or container of this machine, holds a folder by `holdAlone`. */
+export function isHeldAlone(lockPath: string): boolean {
+  const database = new DatabaseSync(lockPath, { timeout: 0 });
+  try {
+    database.exec("BEGIN EXCLUSIVE; COMMIT;");
+    return false;
+  } catch {
+    return true;
+  } finally {
+    database.close();
+  }
+}
+
 /** Never closed: a lock goes with what holds it. */
 const held: DatabaseSync[] = [];

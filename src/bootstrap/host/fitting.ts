@@ -3,7 +3,8 @@ import { bootstrapFieldName, hostAdditionsOf } from "../../api/host-additions.js
 import { canonicalJson } from "../../api/json.js";
 import { firstStage, type KeyStage } from "../../api/key-stage.js";
 import { kubeadmFieldName } from "../../api/kubeadm-patch.js";
-import type { ClusterObject } from "../../api/types.js";
+import { type ClusterObject, providerValue } from "../../api/types.js";
+import { runtimeTerms } from "../../provider/joining-terms.js";
 import type { MachineToCompile, UserData, UserDataTerms } from "../../provider/port.js";
 import { deliveryOf, termsFor } from "./delivery.js";
 import { hostBootstrap } from "./host-bootstrap.js";
@@ -33,7 +34,8 @@ export function misfitOf(
   terms: UserDataTerms,
   stage: KeyStage = firstStage,
 ): Misfit | undefined {
-  const { containerRuntime = terms.containerRuntime } = machine.spec.versions;
+  const clusterSpec = providerValue(cluster.spec);
+  const { containerRuntime = runtimeTerms(terms, clusterSpec) } = machine.spec.versions;
   if (!hostRuntimes.includes(containerRuntime.name)) {
     const known = hostRuntimes.join(" or ");
     return {
@@ -42,7 +44,7 @@ export function misfitOf(
     };
   }
   const { packages, template } = hostAdditionsOf(machine.providerSpec);
-  if (packages !== undefined && terms.software(machine) === "image") {
+  if (packages !== undefined && terms.software(machine, clusterSpec) === "image") {
     const reason = "its image holds its software, and no package is installed";
     return { reason, member: [...additionsPath, "packages"] };
   }

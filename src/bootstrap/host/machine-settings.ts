@@ -3,7 +3,8 @@ import { isJsonObject } from "../../api/json.js";
 import { keyAlgorithmOf } from "../../api/key-algorithm.js";
 import { type KubeadmPatch, kubeadmFieldName } from "../../api/kubeadm-patch.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { ClusterObject } from "../../api/types.js";
+import { type ClusterObject, providerValue } from "../../api/types.js";
+import { runtimeTerms } from "../../provider/joining-terms.js";
 import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
 import { isKubeletLabel } from "../kubeadm/node-labels.js";
 import type { ClusterSettings, NodeSettings } from "../kubeadm/settings.js";
@@ -33,7 +34,8 @@ export function hostSettings({
   role,
 }: HostToMake): HostSettings {
   const patch = kubeadmPatchOf(machine);
-  const runtime = machine.spec.versions.containerRuntime ?? terms.containerRuntime;
+  const clusterSpec = providerValue(cluster.spec);
+  const runtime = machine.spec.versions.containerRuntime ?? runtimeTerms(terms, clusterSpec);
   return {
     cluster: clusterSettings(cluster, patch, { terms, endpoint }),
     node: omitUndefined({
@@ -42,7 +44,7 @@ export function hostSettings({
     }),
     role,
     runtime,
-    source: terms.software(machine),
+    source: terms.software(machine, clusterSpec),
     additions: hostAdditionsOf(machine.providerSpec),
   };
 }

@@ -81,7 +81,10 @@ describe("a host of processes in the cloud's file", () => {
 
   it("is behind its load balancer for as long as it lives", async () => {
     const balancer = new ProcessRecords(path, "lb-1", clock);
-    assert.deepEqual(await balancer.members(), [id]);
+    assert.deepEqual(
+      (await balancer.members()).map((member) => member.id),
+      [id],
+    );
     await cloud.terminate(id);
     assert.deepEqual(await balancer.members(), []);
     assert.equal(await records.living(), undefined);
@@ -112,6 +115,47 @@ describe("a host of processes in the cloud's file", () => {
       [call, effect, detail],
       ["die", "terminated", '{"reason":"its disk is gone"}'],
     );
+  });
+
+  it("fails where its user data makes no node of it, before a look at the cloud and after one, and may still be taken back", async () => {
+    for (const looks of [0, 1]) {
+      if (looks > 0) clock.advance(1);
+      if (looks > 0) await cloud.list({});
+      await records.fail({ code: "CLOUD_FAILED", reason: "no node" });
+      clock.advance(60_000);
+      const { phase, failure } = await seen();
+      assert.deepEqual([phase, failure?.reason], ["failed", "no node"]);
+    }
+    await cloud.terminate(id);
+    await records.fail({ code: "CLOUD_FAILED", reason: "no node" });
+    assert.equal((await seen()).phase, "gone");
+  });
+
+  it("ends once where it is lost, with the reason in the ledger", async () => {
+    await records.lose("its keeper was killed");
+    await records.lose("something else");
+    assert.equal((await seen()).phase, "gone");
+    assert.equal(await records.living(), undefined);
+    const deaths = (await cloud.ledger()).filter(({ call }) => call === "die");
+    assert.deepEqual(
+      deaths.map(({ detail }) => detail),
+      ['{"reason":"its keeper was killed"}'],
+    );
+  });
+
+  it("knows the load balancer of its own cluster, and the range that they stand in", async () => {
+    assert.equal(await records.place(), undefined);
+    const balancer = (name: string, clusterUid: string) =>
+      cloud.create(
+        "LocalLoadBalancer",
+        { ...who("LocalLoadBalancer", name), clusterUid },
+        { networkId, ...spec() },
+      );
+    await balancer("other", "uid-2");
+    assert.equal(await records.place(), undefined);
+    const own = await balancer("api", "uid-1");
+    const { loadBalancer, cidr } = (await records.place())!;
+    assert.deepEqual([loadBalancer.id, cidr], [own.id, "10.4.0.0/16"]);
   });
 
   it("gets no disk once it is terminated, and nothing else makes one", async () => {

@@ -44,6 +44,12 @@ describe("what a change of versions takes in the local cloud", () => {
     },
     { name: "a newer OS image", to: { image: "local/ubuntu-26.04" }, want: "replace" },
     { name: "an older OS image", to: { image: "local/ubuntu-22.04" }, want: "replace" },
+    {
+      name: "a newer kubelet of a host of namespaces",
+      from: { nodes: "kubeadm" },
+      to: { kubelet: "1.35.0" },
+      want: "replace",
+    },
     { name: "labels of the node", to: { nodeLabels: { a: "b" } }, want: "inPlace" },
     {
       name: "kubelet and OS image at once",

@@ -3,7 +3,7 @@
 import { availableParallelism } from "node:os";
 import { compiledOf, readFloor, testFiles } from "./files.mjs";
 import { mochaArgs, readReport } from "./mocha.mjs";
-import { lackOfHosts } from "../node-parts.mjs";
+import { lackOfHosts } from "../../toolchain/host-parts.mjs";
 import { sortByNeeds } from "./needs.mjs";
 import { batchesOf } from "./plan.mjs";
 import { processorMs } from "./processor.mjs";

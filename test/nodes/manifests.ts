@@ -1,0 +1,87 @@
+import { localApiVersion as apiVersion } from "../../providers/local/specs.js";
+import { apiVersion as api, clusterNameLabel } from "../../src/api/schema.js";
+import { clusterNetwork } from "../support/manifests.js";
+
+/** What a test says of a machine and its Node; the rest is the same for all. */
+export interface NodesMachine {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly taints?: readonly object[];
+  /** Another one needs a new host. */
+  readonly size?: string;
+  /** What runs on the host before kubeadm does. */
+  readonly preKubeadmCommands?: readonly string[];
+}
+
+/** One cluster: members of its control plane by name, and a set of workers. */
+export interface NodesCluster {
+  readonly members: Readonly<Record<string, NodesMachine>>;
+  readonly workers: { readonly replicas: number; readonly template: NodesMachine };
+}
+
+const name = "prod";
+export const stack = `default/${name}`;
+const metadata = { labels: { [clusterNameLabel]: name } };
+
+/** Its objects as a user writes them. */
+export function clusterObjects(version: string, { members, workers }: NodesCluster): object[] {
+  const selected = { set: "workers" };
+  return [
+    {
+      apiVersion: api,
+      kind: "Cluster",
+      metadata: { name },
+      spec: {
+        clusterNetwork: clusterNetwork(),
+        providerSpec: { value: { apiVersion, kind: "LocalClusterProviderSpec", nodes: "kubeadm" } },
+      },
+    },
+    ...Object.entries(members).map(([member, machine]) => ({
+      apiVersion: api,
+      kind: "Machine",
+      metadata: { ...metadata, name: member },
+      spec: machineSpec({ kubelet: version, controlPlane: version }, machine, { kubeadm }),
+    })),
+    {
+      apiVersion: api,
+      kind: "MachineDeployment",
+      metadata: { ...metadata, name: "workers" },
+      spec: {
+        replicas: workers.replicas,
+        selector: { matchLabels: selected },
+        template: {
+          metadata: { labels: selected },
+          spec: machineSpec({ kubelet: version }, workers.template),
+        },
+      },
+    },
+  ];
+}
+
+function machineSpec(versions: object, machine: NodesMachine, ofMember: object = {}) {
+  const { labels = {}, annotations = {}, taints = [], size = "small" } = machine;
+  const bootstrap = { preKubeadmCommands: machine.preKubeadmCommands ?? [] };
+  const value = { apiVersion, kind: "LocalMachineProviderSpec", size, bootstrap, ...ofMember };
+  return { metadata: { labels, annotations }, taints, versions, providerSpec: { value } };
+}
+
+/** Nobody waits long here for what does not answer. */
+const kubeadm = {
+  clusterConfiguration: {
+    controllerManager: { extraArgs: { "node-monitor-grace-period": "16s" } },
+  },
+};
+
+/** What finds workers unhealthy whose kubelets do not answer. */
+export const workersCheck = {
+  apiVersion: api,
+  kind: "MachineHealthCheck",
+  metadata: { name: "workers" },
+  spec: {
+    clusterName: name,
+    selector: { matchLabels: { set: "workers" } },
+    checks: {
+      unhealthyNodeConditions: [{ type: "Ready", status: "Unknown", timeoutSeconds: 1 }],
+    },
+  },
+};
