@@ -7,8 +7,6 @@ export interface NodesMachine {
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly taints?: readonly object[];
-  /** Another one needs a new host. */
-  readonly size?: string;
   /** What runs on the host before kubeadm does. */
   readonly preKubeadmCommands?: readonly string[];
 }
@@ -59,9 +57,9 @@ export function clusterObjects(version: string, { members, workers }: NodesClust
 }
 
 function machineSpec(versions: object, machine: NodesMachine, ofMember: object = {}) {
-  const { labels = {}, annotations = {}, taints = [], size = "small" } = machine;
+  const { labels = {}, annotations = {}, taints = [] } = machine;
   const bootstrap = { preKubeadmCommands: machine.preKubeadmCommands ?? [] };
-  const value = { apiVersion, kind: "LocalMachineProviderSpec", size, bootstrap, ...ofMember };
+  const value = { apiVersion, kind: "LocalMachineProviderSpec", bootstrap, ...ofMember };
   return { metadata: { labels, annotations }, taints, versions, providerSpec: { value } };
 }
 

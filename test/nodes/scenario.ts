@@ -64,6 +64,15 @@ export class NodesScenario {
     return all.filter(({ who, phase }) => who.kind === "LocalHost" && phase !== "gone");
   }
 
+  async loadBalancer(): Promise<Observed> {
+    const all = await this.everything();
+    const found = all.find(
+      ({ who, phase }) => who.kind === "LocalLoadBalancer" && phase !== "gone",
+    );
+    if (found === undefined) throw new Error("there is no load balancer");
+    return found;
+  }
+
   private async everything(): Promise<Observed[]> {
     const cloud = new LocalCloud(this.sandbox.cloudFile, systemClock, "reads");
     try {
@@ -80,8 +89,8 @@ export class NodesScenario {
     for (const pid of killed) process.kill(Number(pid), "SIGKILL");
   }
 
-  /** Kills what keeps a host, and nothing else. */
-  killKeeper({ id }: Observed): void {
+  /** Kills the process of a host, which keeps it, or of a load balancer, and nothing else. */
+  killKeeper(id: string): void {
     for (const pid of this.keepers(id)) process.kill(pid, "SIGKILL");
   }
 

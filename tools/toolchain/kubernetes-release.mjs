@@ -1,4 +1,4 @@
-// What hosts of processes and tests run of Kubernetes, in sets that are set up each by itself.
+// What hosts of this machine and tests run of Kubernetes, in sets that are set up each by itself.
 
 /** The version that tests run control planes and nodes of. */
 export const kubernetesVersion = "1.35.3";

@@ -1,4 +1,4 @@
-// Finds the programs of Kubernetes that hosts of processes and tests run, or sets them up in the user's cache folder.
+// Finds the programs of Kubernetes that hosts of this machine and tests run, or sets them up in the user's cache folder.
 
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";

@@ -76,24 +76,33 @@ export class KubeadmHostRunner implements HostRunner {
   private async begin(resource: LocalResource): Promise<void> {
     if (this.folder.hasBegun) return this.records.lose("what kept it has ended");
     const place = await this.records.place();
-    if (place === undefined) throw new Error("its cluster has no load balancer");
-    this.network = networkOf(this.folder, place);
+    if (place?.loadBalancer.readySinceMs === undefined) {
+      throw new Error("the load balancer of its cluster does not answer yet");
+    }
+    const network = networkOf(this.folder, place);
+    this.network = network;
     this.folder.noteBegin();
+    const host = await this.orFail("it cannot be made", () => this.start(network, resource));
+    void host.ended.then(() => this.records.lose("its processes have ended"));
+    await this.orFail("its user data makes no node of it", () =>
+      boot(host, this.folder.userData(), bootTimeoutMs),
+    );
+    this.phase = { kind: "joining", host, hasPods: false };
+  }
+
+  /** What has failed is on the console; the file is not told what may be a secret. */
+  private async orFail<T>(reason: string, work: () => Promise<T>): Promise<T> {
     try {
-      const host = await this.bootIn(this.network, resource);
-      this.phase = { kind: "joining", host, hasPods: false };
+      return await work();
     } catch (error) {
       this.phase = { kind: "failed" };
-      // What has failed is on the console; the file is not told what may be a secret.
-      await this.records.fail({
-        code: "CLOUD_FAILED",
-        reason: "its user data makes no node of it",
-      });
+      await this.records.fail({ code: "CLOUD_FAILED", reason });
       throw error;
     }
   }
 
-  private async bootIn(network: HostNetwork, resource: LocalResource): Promise<NamespaceHost> {
+  /** With its image, as a cloud gives it to a new host. */
+  private async start(network: HostNetwork, resource: LocalResource): Promise<NamespaceHost> {
     const { id, who, spec, status } = resource;
     const version = String(spec["controlPlane"] ?? spec["kubelet"]);
     const image = await HostImage.make(cacheRoot(process.env), kubernetesPrograms(version));
@@ -106,11 +115,9 @@ export class KubeadmHostRunner implements HostRunner {
       plug: { address: String(status["address"]), link: linkOf(id) },
       folder: disk,
     });
-    void host.ended.then(() => this.records.lose("its processes have ended"));
     const facts = { instance_id: id, availability_zone: spec["zone"] };
     await host.write("/run/cloud-init/instance-data.json", "0644", JSON.stringify(facts));
     await image.putOnto(host, isMember(resource));
-    await boot(host, this.folder.userData(), bootTimeoutMs);
     return host;
   }
 

@@ -29,12 +29,17 @@ const records = new ProcessRecords(cloudPath, basename(path), systemClock);
 async function watchOver(runner: HostRunner): Promise<void> {
   for (;;) {
     if (!(await mayGoOn().catch(() => true))) {
-      await runner.end().catch(say);
-      rmSync(folder.path, { recursive: true, force: true });
+      await endAll(runner).catch(say);
       process.exit(0);
     }
     await sleep(lookMs);
   }
+}
+
+/** The folder goes last: as long as it is there, whoever looks at the cloud ends what is left. */
+async function endAll(runner: HostRunner): Promise<void> {
+  await runner.end();
+  rmSync(folder.path, { recursive: true, force: true });
 }
 
 async function mayGoOn(): Promise<boolean> {

@@ -316,7 +316,7 @@ function say(context: CommandContext, document: object, text: string): void {
   else context.terminal.write(`${text}\n`);
 }
 
-/** capstan local install: sets up what hosts of processes run. Errors: BAD_USAGE, TOOLCHAIN. */
+/** capstan local install: sets up what hosts run that are not simulated. Errors: BAD_USAGE, TOOLCHAIN. */
 export async function localInstall(
   version: string | undefined,
   context: CommandContext,
@@ -328,7 +328,7 @@ export async function localInstall(
     throw new CapstanError({
       code: "BAD_USAGE",
       source: "user",
-      message: `cannot set up Kubernetes ${wanted}: hosts of processes do not run it`,
+      message: `cannot set up Kubernetes ${wanted}: hosts of this machine do not run it`,
       hint: `they run ${processVersions.join(" or ")}`,
     });
   }

@@ -21,12 +21,12 @@ export function addLocalVerbs(local: Command): void {
   addInstall(local);
 }
 
-/** What hosts of processes run. */
+/** What hosts run that are not simulated. */
 function addInstall(local: Command): void {
   const install = local
     .command("install [version]")
     .description(
-      "set up the programs of Kubernetes that hosts of processes run, the newest ones by default",
+      "set up the programs of Kubernetes that hosts run which are not simulated, the newest ones by default",
     );
   withExamples(install, [
     ["capstan local install", "once, before nodes: processes of a LocalClusterProviderSpec"],

@@ -7,7 +7,7 @@ file=$1 address=$2 link=${3:-} own=${4:-}
 inside() { nsenter --net="$file" "$@"; }
 has() { "$@" > /dev/null 2>&1; }
 
-touch "$file"
+[ -e "$file" ] || touch "$file"
 [ "$(stat -f -c %T "$file")" = nsfs ] || unshare --net="$file" true
 inside ip link set lo up
 has inside ip link show bridge || inside ip link add bridge type bridge
