@@ -11,6 +11,7 @@ read -r pid _ < /proc/self/stat
 
 mount --make-rprivate /
 mkdir "$folder"/{upper,work,root,var}
+echo "$pid" > "$folder/pid"
 # The machine's own files, with those of the image over them; what the host writes goes to its folder.
 cp -r --preserve=mode "$image/." "$folder/upper"
 mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$folder/root"
