@@ -114,6 +114,8 @@ describe("a cluster that capstan up makes of real nodes", function () {
     const image = await scenario.kubectl("get", "ds", "-n", "kube-system", "-o", path);
     await scenario.kubectl("create", "deployment", "web", `--image=${image}`);
     await untilTrue("the pod runs", async () => (await nodeOfPod()) !== "");
+    const name = await scenario.kubectl("exec", "deployment/web", "--", "busybox", "hostname");
+    assert.match(name, /^web-/);
   };
 
   it("is made anew with other keys, in three steps, lets those in who know the new ones, and moves its pods", async () => {
