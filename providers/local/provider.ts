@@ -1,4 +1,3 @@
-import { lackOfHosts } from "#host-parts";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { isJsonObject, type Json, type JsonObject } from "../../src/api/json.js";
 import type { ClusterObject } from "../../src/api/types.js";
@@ -178,11 +177,7 @@ export class LocalProvider implements InfrastructureProvider {
     const quota = hosts.some(({ does }) => does === "create")
       ? quotaFindings(steps, await this.cloud.everything())
       : [];
-    return [
-      ...quota,
-      ...programFindings(hosts),
-      ...(await machineFindings(steps, () => lackOfHosts(process.env))),
-    ];
+    return [...quota, ...programFindings(hosts), ...(await machineFindings(steps, lackOfHosts))];
   }
 
   readonly lookupInputs = { machine: ["imageFamily"] };
@@ -259,4 +254,10 @@ function resource(
 
 function idOf(node: GraphNode): Ref {
   return { $ref: keyOf(node), output: "id" };
+}
+
+/** Loaded by those alone who make such hosts. */
+async function lackOfHosts(): Promise<string | undefined> {
+  const parts = await import("#host-parts");
+  return parts.lackOfHosts(process.env);
 }
