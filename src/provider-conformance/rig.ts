@@ -33,6 +33,7 @@ import { machineKey } from "../records/target.js";
 import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState, RecordedResource } from "../records/prior-state.js";
+import { revisionKey } from "../transaction/pass.js";
 import { readDesired } from "../manifest/desired.js";
 import { within } from "./limit.js";
 import {
@@ -354,7 +355,7 @@ export class Rig {
     if (committed === undefined) return { resources, pending: [] };
     const { transaction, target } = committed;
     return {
-      resources,
+      resources: [...resources, revisionRecord],
       pending: [],
       transaction: { ...transaction, target },
       revision: { number: transaction.number, target, history: [] },
@@ -420,6 +421,21 @@ export class Rig {
     this.records.delete(key);
   }
 }
+
+/** What a commit leaves: without it a plan would want to write it. */
+const revisionRecord: RecordedResource = {
+  urn: revisionKey,
+  key: revisionKey,
+  kind: "Revision",
+  name: "revision",
+  type: "resource",
+  inputs: {},
+  secretInputs: [],
+  outputs: {},
+  dependsOn: [],
+  unfinished: false,
+  deleting: false,
+};
 
 function isAble<K extends keyof WorldPowers>(
   world: World,
