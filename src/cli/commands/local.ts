@@ -8,7 +8,12 @@ import {
   isModeOf,
   type RandomFaults,
 } from "../../../providers/local/faults.js";
-import { hasFailed } from "../../../providers/local/file/resource.js";
+import { hasFailed, hasPower } from "../../../providers/local/file/resource.js";
+import {
+  failProgram,
+  faultyPrograms,
+  programFaults,
+} from "../../../providers/local/power/program-fault.js";
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
@@ -103,7 +108,7 @@ export interface FaultOptions {
   readonly clear?: boolean;
 }
 
-/** capstan local fault: makes coming calls go wrong; without a call, lists what is set. */
+/** capstan local fault: makes coming calls go wrong, or a program of a host; without a call, lists what is set. */
 export async function localFault(
   call: string | undefined,
   mode: string | undefined,
@@ -121,6 +126,8 @@ export async function localFault(
     say(context, { type: "randomFaults", ...faults }, text);
   } else if (call === undefined) {
     await listFaults(cloud, context);
+  } else if (faultyPrograms.some((one) => one === call)) {
+    await programFault(call, mode, options, context);
   } else {
     const fault = faultOf(call, mode, options);
     await cloud.addFault(fault);
@@ -128,6 +135,49 @@ export async function localFault(
   }
   return exitCodes.done;
 }
+
+/** At once, and kept nowhere. */
+async function programFault(
+  named: string,
+  mode: string | undefined,
+  { name }: FaultOptions,
+  context: CommandContext,
+): Promise<void> {
+  const program = faultyPrograms.find((one) => one === named);
+  const fault = programFaults.find((one) => one === mode);
+  if (program === undefined || fault === undefined || name === undefined) {
+    throw badFault(
+      `${named} ${mode ?? ""}`,
+      `modes of programs are ${programFaults.join(", ")}, and --name says on which host`,
+    );
+  }
+  const { cloud } = context.providers.local;
+  const host = await findAlive(cloud, name);
+  const met = hasPower(host.spec) ? failProgram(cloud.path, host, { program, fault }) : 0;
+  if (met === 0) {
+    throw new CapstanError({
+      code: "NOT_FOUND",
+      source: "user",
+      subject: host.id,
+      message: hasPower(host.spec)
+        ? `no ${program} runs on ${host.who.name}`
+        : `no ${program} runs on ${host.who.name}: it is simulated`,
+      hint: `programs are ${faultyPrograms.join(", ")}`,
+    });
+  }
+  const { id, who } = host;
+  say(
+    context,
+    { type: "programFault", program, fault, id, name: who.name },
+    faultTexts[fault](program, who.name),
+  );
+}
+
+const faultTexts = {
+  die: (program: string, host: string) => `${program} of ${host} is killed`,
+  hang: (program: string, host: string) => `${program} of ${host} stands still`,
+  goOn: (program: string, host: string) => `${program} of ${host} goes on`,
+} as const;
 
 /** "the next 2 calls of create of web*, after 1": which calls a fault meets. */
 function callsText({ call, name, exact, skip = 0, times = 1 }: Fault): string {

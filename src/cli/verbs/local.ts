@@ -97,9 +97,9 @@ function addFault(local: Command): void {
   const fault = local
     .command("fault [call] [mode]")
     .description(
-      "make coming calls go wrong, e.g. create lose, or random ones; alone: list what is set",
+      "make coming calls go wrong, e.g. create lose, or random ones, or a program of a host; alone: list what is set",
     )
-    .option("--name <prefix>", "only for resources whose name begins so")
+    .option("--name <prefix>", "only for resources whose name begins so; the host of a program")
     .option("--exact", "--name is the whole name; without it only calls about no single resource")
     .option("--skip <n>", "how many of these calls go well first", wholeNumber)
     .option("--ms <n>", "milliseconds, for the modes that take time", wholeNumber)
@@ -117,7 +117,8 @@ function addFault(local: Command): void {
     ["capstan local fault create fail --name workers", "the next create of a worker fails"],
     ["capstan local fault list hang --exact --skip 1", "the second listing of everything hangs"],
     ["capstan local fault random --rate 0.1 --seed 7", "a tenth of all calls, the same each time"],
-    ["capstan local fault --clear", "all is well again"],
+    ["capstan local fault etcd hang --name cp-1", "it stands still, until etcd goOn"],
+    ["capstan local fault --clear", "all calls go well again"],
   ]);
   does<FaultOptions & GlobalOptions>(
     fault,

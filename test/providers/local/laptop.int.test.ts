@@ -212,16 +212,17 @@ describe("a cluster of processes of this machine", function () {
     };
     const isTagged = async () => JSON.stringify((await hostOf("cp-0")).spec).includes("taken");
     const frozen = await hostOf("cp-1");
-    const [pid = 0] = processesNaming(join(folders, frozen.id), new Set(["etcd"]));
+    const etcd = (fault: string) =>
+      sandbox.capstan(0, "local", "fault", "etcd", fault, "--name", "cp-1");
     sandbox.writeObjects(objects);
-    process.kill(pid, "SIGSTOP");
+    await etcd("hang");
     const command = sandbox.startUp();
     try {
       const told = `LocalHost/${frozen.who.name}: its etcd does not answer (no answer within 5 s)`;
       await until("it says what it waits for", () => command.said.includes(told), 90_000, 200);
       assert.equal(await isTagged(), false);
     } finally {
-      process.kill(pid, "SIGCONT");
+      await etcd("goOn");
     }
     const { code, stderr } = await command.finished;
     assert.equal(code, 0, stderr);
