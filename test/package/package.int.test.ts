@@ -89,7 +89,7 @@ describe("the package in an ordinary Pulumi project", function () {
     }
     const strange = paths.filter(
       (path) =>
-        !/^(bin|deploy\/ci|dist\/(cli|program|src|providers|stacks\/cluster)|stacks\/aws-foundation|tools\/toolchain|docs|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
+        !/^(bin|deploy\/ci|dist\/(cli|program|src|providers|stacks\/cluster)|stacks\/aws-foundation|providers\/local\/kubeadm\/(image|scripts)|tools\/toolchain|docs|examples)\/|^(README|CHANGELOG|LICENSE)|^package\.json$/.test(
           path,
         ) || /node_modules|\.test\.|passphrase|\.db$|Pulumi\.[^/]+\.yaml$/.test(path),
     );
@@ -109,6 +109,21 @@ describe("the package in an ordinary Pulumi project", function () {
     const tools = new Set(paths.filter((path) => path.startsWith("tools/")).map(dirname));
     assert.deepEqual(
       [...tools].filter((folder) => !folder.startsWith("tools/toolchain")),
+      [],
+    );
+  });
+
+  it("holds what hosts of namespaces are made by", () => {
+    const paths = packed.files.map(({ path }) => path);
+    const parts = ["image", "scripts"].flatMap((name) => {
+      const folder = join(repository, "providers", "local", "kubeadm", name);
+      return readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => relative(repository, join(entry.parentPath, entry.name)));
+    });
+    assert.ok(parts.length > 0);
+    assert.deepEqual(
+      parts.filter((path) => !paths.includes(path)),
       [],
     );
   });
