@@ -152,14 +152,13 @@ export function classifyDrift(
   provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
   healthRules?: HealthRules,
 ): DriftReport {
-  const health =
+  const told =
     healthRules === undefined || "failed" in sight
       ? undefined
-      : healthOf(state, sight, healthRules);
-  const expiring =
-    healthRules === undefined || "failed" in sight
-      ? undefined
-      : expiringHosts(state, sight, healthRules);
+      : {
+          health: healthOf(state, sight, healthRules),
+          expiring: expiringHosts(state, sight, healthRules),
+        };
   const settled = settledResources(state);
   const subjectOf = subjects(state, provider);
   const wantedOf = wantedSpecs(state);
@@ -172,8 +171,8 @@ export function classifyDrift(
               subject: subjectOf(resource),
               wanted: wantedOf(resource),
               node: heldNode(state, sight, resource.key),
-              ailment: health?.unhealthy.get(resource.key),
-              expiry: expiring?.get(resource.key),
+              ailment: told?.health.unhealthy.get(resource.key),
+              expiry: told?.expiring.get(resource.key),
               provider,
             }),
           ),
@@ -192,7 +191,7 @@ export function classifyDrift(
     listed,
     items,
     unreadable: "failed" in sight ? sight.failed : undefined,
-    health: health && withoutAilments(health),
+    health: told && withoutAilments(told.health),
     notChecked: uncheckedAmong(settled, provider),
     fingerprint: digestOf(
       [items.filter((one) => !isOfTime(one)).map(traitsOf), listed === 0],

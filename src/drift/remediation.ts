@@ -8,53 +8,40 @@ import type { DriftDecision, ReportCause, RestraintCause } from "./decision.js";
 type UnhealthyItem = Extract<DriftItem, { class: "unhealthy" }>;
 type ExpiringItem = Extract<DriftItem, { class: "expiring" }>;
 
+/** What decides whether a host gets another one in its place. */
+interface ReplacementTerms {
+  readonly policy: Exclude<DriftPolicy, "ignore">;
+  readonly updatePolicyOf: ReturnType<typeof policiesOf>;
+  readonly report: DriftReport;
+}
+
 /**
  * What becomes of a host whose machine is unhealthy: another one takes its place, unless that is more than its check, its policies,
  * the drift budget of the cluster, or etcd allows. Pure.
  */
 export function remediationOf(
   item: UnhealthyItem,
-  {
-    policy,
-    updatePolicyOf,
-    report,
-    budgets,
-  }: {
-    readonly policy: Exclude<DriftPolicy, "ignore">;
-    readonly updatePolicyOf: ReturnType<typeof policiesOf>;
-    readonly report: DriftReport;
-    readonly budgets: DriftBudgets;
-  },
+  { budgets, ...terms }: ReplacementTerms & { readonly budgets: DriftBudgets },
 ): DriftDecision {
-  const because = ruledOut(item, policy, updatePolicyOf) ?? restraintOn(item, report, budgets);
-  return because === undefined ? { kind: "correct", how: "replace" } : { kind: "report", because };
+  return replacedUnless(ruledOut(item, terms) ?? restraintOn(item, terms.report, budgets));
 }
 
 /**
  * What becomes of a host whose certificates expire soon: another one takes its place, unless its policies, the drift budget of the cluster
  * or etcd do not allow it. Pure.
  */
-export function renewalOf(
-  item: ExpiringItem,
-  {
-    policy,
-    updatePolicyOf,
-    report,
-  }: {
-    readonly policy: Exclude<DriftPolicy, "ignore">;
-    readonly updatePolicyOf: ReturnType<typeof policiesOf>;
-    readonly report: DriftReport;
-  },
-): DriftDecision {
-  const because = ruledOut(item, policy, updatePolicyOf) ?? memberRestraint(report);
+export function renewalOf(item: ExpiringItem, terms: ReplacementTerms): DriftDecision {
+  return replacedUnless(ruledOut(item, terms) ?? memberRestraint(terms.report));
+}
+
+function replacedUnless(because: ReportCause | undefined): DriftDecision {
   return because === undefined ? { kind: "correct", how: "replace" } : { kind: "report", because };
 }
 
 /** What policies have against a new host. */
 function ruledOut(
   { machine }: UnhealthyItem | ExpiringItem,
-  policy: Exclude<DriftPolicy, "ignore">,
-  updatePolicyOf: ReturnType<typeof policiesOf>,
+  { policy, updatePolicyOf }: ReplacementTerms,
 ): ReportCause | undefined {
   if (policy === "report" || machine === undefined) return { kind: "policy" };
   if (updatePolicyOf(machine) !== "inPlaceOnly") return undefined;

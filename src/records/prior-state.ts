@@ -68,11 +68,15 @@ export function recordAt(
 }
 
 /**
- * Whether the last revision has a record of its own. Transaction alone tells of one whose commit was killed before that was
- * written, or whose record a plain `pulumi destroy` has deleted. Pure.
+ * The last revision where Transaction alone tells of it: its commit was killed before its own record was written, or a plain
+ * `pulumi destroy` has deleted that. Pure.
  */
-export function isRevisionRecorded({ resources }: Pick<PriorState, "resources">): boolean {
-  return resources.some(({ kind, deleting }) => kind === "Revision" && !deleting);
+export function unrecordedRevision({
+  revision,
+  resources,
+}: PriorState): RevisionRecord | undefined {
+  const isRecorded = resources.some(({ kind, deleting }) => kind === "Revision" && !deleting);
+  return isRecorded ? undefined : revision;
 }
 
 /** Recorded resources that exist in a cloud, without those whose deletion is pending. */

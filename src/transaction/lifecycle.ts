@@ -5,9 +5,9 @@ import type { OrphanedResource, RemainingPlan } from "../plan/plan.js";
 import {
   isOpen,
   isRecordKind,
-  isRevisionRecorded,
   type PendingOperation,
   type PriorState,
+  unrecordedRevision,
 } from "../records/prior-state.js";
 import { leadsToNothing, nextAction, type NextAction } from "../plan/waves/next-action.js";
 
@@ -130,7 +130,7 @@ export function step(situation: Situation): Action {
       : afterFailure(situation, reason);
   }
   if (!isBegun(situation)) {
-    if (situation.prior.revision !== undefined && !isRevisionRecorded(situation.prior)) {
+    if (unrecordedRevision(situation.prior) !== undefined) {
       return { kind: "restore", reason: "what was committed last has no record of its own" };
     }
     const reason = "what is going to be done is recorded first";

@@ -19,6 +19,7 @@ import type {
 import type { MachineDrainRule } from "../../src/workload/drain/drain-rule.js";
 import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
 import { quorumOf } from "../../src/sets/quorum.js";
+import { machineOf } from "./host-names.js";
 import type { LawWatch } from "./law-watch.js";
 
 /** What a host does first, whose certificates it takes, and by which keys it signs, told by digests of these. */
@@ -365,10 +366,6 @@ function writtenIn(text: string): (path: string) => string {
     readonly write_files: readonly { readonly path: string; readonly content: string }[];
   };
   return (path) => files.find((one) => one.path === path)?.content ?? "";
-}
-
-function machineOf(host: string): string {
-  return host.replace(/-[0-9a-f]{8}-\d+$/, "");
 }
 
 function isMember(kind: BootstrapKind | undefined): boolean {

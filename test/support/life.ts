@@ -9,10 +9,11 @@ import { desiredIn } from "../../src/records/target.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
 import {
   type PriorState,
+  recordAt,
   cloudResources,
-  isRevisionRecorded,
   standingMachines,
 } from "../../src/records/prior-state.js";
+import { revisionKey } from "../../src/transaction/pass.js";
 import type { OwnerMove } from "../../src/sets/moves.js";
 import type { Observed } from "../../src/provider/port.js";
 import { desiredCluster, type WantedCluster } from "./wanted-cluster.js";
@@ -232,7 +233,7 @@ export class Life {
     if (outcome.kind !== "done") return;
     if (!(await this.engine.plan(desiredCluster(wanted))).empty) {
       this.blame("a plan is not empty after it was applied");
-    } else if (!isRevisionRecorded(this.engine.prior)) {
+    } else if (recordAt(this.engine.prior.resources, revisionKey) === undefined) {
       this.blame("what is committed has no record of its own");
     } else if (waves !== undefined) {
       this.mustHaveFollowed(waves, since);

@@ -2,6 +2,7 @@ import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { Observed } from "../../src/provider/port.js";
+import { machineOf } from "./host-names.js";
 import type { WatchedCall } from "./law-watch.js";
 
 /** A change of the cloud, and what was alive before and after it. */
@@ -162,10 +163,6 @@ function boundsOf(
 
 function scaled(bound: number | string, of: number, round: (exact: number) => number): number {
   return typeof bound === "number" ? bound : round((Number.parseInt(bound, 10) * of) / 100);
-}
-
-function machineOf(host: string): string {
-  return host.replace(/-[0-9a-f]{8}-\d+$/, "");
 }
 
 function told({ call, key, pass }: WatchedCall): string {

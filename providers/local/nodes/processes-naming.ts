@@ -31,13 +31,18 @@ export function processesNaming(path: string, programs: ReadonlySet<string>): nu
 
 /** At once. */
 export function endProcesses(pids: readonly number[]): void {
-  for (const pid of pids) {
+  signalProcesses(pids, "SIGKILL");
+}
+
+/** Answers how many were there to get it. */
+export function signalProcesses(pids: readonly number[], signal: NodeJS.Signals): number {
+  return pids.filter((pid) => {
     try {
-      process.kill(pid, "SIGKILL");
+      return process.kill(pid, signal);
     } catch {
-      // It has ended by itself in between.
+      return false; // It has ended by itself in between.
     }
-  }
+  }).length;
 }
 
 function* commandLines(): Iterable<RunningProgram> {

@@ -4,7 +4,12 @@ import { type LocalResource, nodesOf } from "../file/resource.js";
 import { groupOf } from "../kubeadm/place.js";
 import { folderOf } from "../nodes/host-folder.js";
 import { memberPrograms } from "../nodes/member-programs.js";
-import { naming, running, type RunningProgram } from "../nodes/processes-naming.js";
+import {
+  naming,
+  running,
+  type RunningProgram,
+  signalProcesses,
+} from "../nodes/processes-naming.js";
 
 /** What runs on hosts that are not simulated and may be made to fail there. */
 export const faultyPrograms = [...memberPrograms, "kubelet", "containerd"] as const;
@@ -29,8 +34,8 @@ export function failProgram(
   host: Pick<LocalResource, "id" | "spec">,
   { program, fault }: { readonly program: FaultyProgram; readonly fault: ProgramFault },
 ): number {
-  const found = programsOf(cloudPath, host, program);
-  return found.filter(([pid]) => isMet(pid, signals[fault])).length;
+  const pids = programsOf(cloudPath, host, program).map(([pid]) => pid);
+  return signalProcesses(pids, signals[fault]);
 }
 
 function programsOf(
@@ -57,14 +62,5 @@ function isInGroup(pid: number, group: string): boolean {
     return readFileSync(`/proc/${pid}/cgroup`, "utf8").includes(`/${group}/`);
   } catch {
     return false; // It has ended in between.
-  }
-}
-
-function isMet(pid: number, signal: NodeJS.Signals): boolean {
-  try {
-    process.kill(pid, signal);
-    return true;
-  } catch {
-    return false; // It has ended by itself in between.
   }
 }

@@ -126,7 +126,7 @@ export async function localFault(
     say(context, { type: "randomFaults", ...faults }, text);
   } else if (call === undefined) {
     await listFaults(cloud, context);
-  } else if (faultyPrograms.some((one) => one === call)) {
+  } else if (isFaultyProgram(call)) {
     await programFault(call, mode, options, context);
   } else {
     const fault = faultOf(call, mode, options);
@@ -136,18 +136,21 @@ export async function localFault(
   return exitCodes.done;
 }
 
+function isFaultyProgram(call: string): call is (typeof faultyPrograms)[number] {
+  return faultyPrograms.some((one) => one === call);
+}
+
 /** At once, and kept nowhere. */
 async function programFault(
-  named: string,
+  program: (typeof faultyPrograms)[number],
   mode: string | undefined,
   { name }: FaultOptions,
   context: CommandContext,
 ): Promise<void> {
-  const program = faultyPrograms.find((one) => one === named);
   const fault = programFaults.find((one) => one === mode);
-  if (program === undefined || fault === undefined || name === undefined) {
+  if (fault === undefined || name === undefined) {
     throw badFault(
-      `${named} ${mode ?? ""}`,
+      `${program} ${mode ?? ""}`,
       `modes of programs are ${programFaults.join(", ")}, and --name says on which host`,
     );
   }

@@ -11,6 +11,7 @@ import type {
   NodeReport,
 } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
+import type { Target } from "../../records/target.js";
 import { certificatesAmong, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
 import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
@@ -66,8 +67,7 @@ export class NodeReports {
   ): Promise<Observation["certificates"]> {
     const target = records.transaction?.target;
     if (target === undefined || renewalDaysOf(target.objects) === undefined) return undefined;
-    const { openWorkload } = this;
-    const bootstrap = RunBootstrap.of(target, { provider, openWorkload });
+    const bootstrap = this.bootstrapOf(target, provider);
     try {
       const seen = bootstrap && { bootstrap, observation, records, context };
       return seen && (await certificatesAmong(seen, target));
@@ -83,8 +83,7 @@ export class NodeReports {
     const { transaction } = records;
     // A cluster that has just not answered is not asked once more.
     if (transaction === undefined || observation.nodes === undefined) return;
-    const { openWorkload } = this;
-    const bootstrap = RunBootstrap.of(transaction.target, { provider, openWorkload });
+    const bootstrap = this.bootstrapOf(transaction.target, provider);
     if (bootstrap === undefined) return;
     await tryToKeepMarks({ bootstrap, observation, records, context }, transaction.target);
   }
@@ -100,7 +99,7 @@ export class NodeReports {
     const { clock, signal } = context;
     const silence = this.silent.get(clusterUid);
     if (silence !== undefined && clock.now() < silence.untilMs) return undefined;
-    const bootstrap = RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
+    const bootstrap = this.bootstrapOf(target, provider);
     if (bootstrap === undefined) return undefined;
     try {
       const seen = { bootstrap, observation: { observedResources }, records, context };
@@ -116,5 +115,10 @@ export class NodeReports {
       this.silent.set(clusterUid, { failures, untilMs });
       return undefined;
     }
+  }
+
+  /** Undefined of hosts that are no Nodes of anybody. */
+  private bootstrapOf(target: Target, provider: InfrastructureProvider): RunBootstrap | undefined {
+    return RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
   }
 }

@@ -1,7 +1,7 @@
 import type { Plan } from "../../plan/plan.js";
-import { type PriorState, recordAt } from "../../records/prior-state.js";
+import { type PriorState, unrecordedRevision } from "../../records/prior-state.js";
 import type { Clock } from "../../provider/port.js";
-import { type AllowedChanges, type Payloads, revisionKey } from "../../transaction/pass.js";
+import type { AllowedChanges, Payloads } from "../../transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../transaction/payloads.js";
 import { encodePayload } from "../backend/record-payload.js";
 import { type KeySource, ringOf } from "./run-keys.js";
@@ -34,8 +34,9 @@ export async function payloadsOf(
 }
 
 /** A revision that has no record is recorded again: see `lostRevision`. */
-function lostPayload({ revision, resources }: PriorState): string {
-  if (revision === undefined || recordAt(resources, revisionKey) !== undefined) return "";
+function lostPayload(state: PriorState): string {
+  const revision = unrecordedRevision(state);
+  if (revision === undefined) return "";
   const { number: _number, ...payload } = revision;
   return encodePayload(payload);
 }

@@ -8,7 +8,7 @@ import { goFirst } from "../../sets/expand-set.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { MachineOwner } from "../../sets/expanded.js";
-import { quorumOf } from "../../sets/quorum.js";
+import { isMajority, quorumOf } from "../../sets/quorum.js";
 import { followsVersions } from "../../sets/versions.js";
 import { goalText } from "../../records/goal-text.js";
 import type { PreflightFinding } from "../../provider/port.js";
@@ -176,7 +176,7 @@ function lostMembers({ machines, transaction }: Plan): string[] {
   }
   const lost = members.filter(({ reason }) => reason === goneReason).length;
   const left = members.length - lost;
-  if (lost === 0 || left >= quorumOf(members.length)) return [];
+  if (lost === 0 || isMajority(left, members.length)) return [];
   return [
     `${left} of ${members.length} control-plane hosts are left, etcd needs ${quorumOf(members.length)}: what it stored may be lost.`,
   ];

@@ -13,10 +13,10 @@ import { refuseRemovals } from "../refusals/protection.js";
 import {
   cloudResources,
   isOpen,
-  isRevisionRecorded,
   pendingDeletions,
   type PriorState,
   type RecordedResource,
+  unrecordedRevision,
 } from "../../records/prior-state.js";
 import {
   plannedHost,
@@ -334,7 +334,7 @@ function refuseUnlessAsked(
  * forestalled: any commit does it.
  */
 function areRecordsUnfinished(prior: PriorState): boolean {
-  const isRevisionMissing = prior.revision !== undefined && !isRevisionRecorded(prior);
+  const isRevisionMissing = unrecordedRevision(prior) !== undefined;
   return isRevisionMissing || prior.pending.length > 0 || pendingDeletions(prior).length > 0;
 }
 
