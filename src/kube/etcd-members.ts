@@ -182,6 +182,7 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
   const opening = forward.portForward(namespace, name, [clientPort], output, null, input);
   const channel = await inTime(opening, timeoutMs);
   try {
+    whenClosed(channel, () => output.end());
     const socket = connect({
       socket: Duplex.from({ readable: output, writable: input }),
       servername: "localhost",
@@ -195,7 +196,7 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
     const answer = await answerOf(socket, path, body, timeoutMs);
     return { answer, certificateUntilMs };
   } finally {
-    if (isClosable(channel)) channel.close();
+    if (isChannel(channel)) channel.close();
   }
 }
 
@@ -208,7 +209,7 @@ async function inTime(opening: Promise<unknown>, timeoutMs: number): Promise<unk
       reject(late);
       void opening.then(
         (channel) => {
-          if (isClosable(channel)) channel.close();
+          if (isChannel(channel)) channel.close();
         },
         () => undefined,
       );
@@ -225,8 +226,17 @@ async function inTime(opening: Promise<unknown>, timeoutMs: number): Promise<unk
 }
 
 /** The client's type of it is that of a package that it does not bring along. */
-function isClosable(channel: unknown): channel is { close(): void } {
+type Channel = Pick<WebSocket, "readyState" | "close" | "addEventListener">;
+
+function isChannel(channel: unknown): channel is Channel {
   return typeof channel === "object" && channel !== null && "close" in channel;
+}
+
+/** The client tells those who read a channel nothing of its end: they would wait for as long as they may. */
+function whenClosed(channel: unknown, act: () => void): void {
+  if (!isChannel(channel)) return;
+  if (channel.readyState >= WebSocket.CLOSING) act();
+  else channel.addEventListener("close", act);
 }
 
 async function credentials({ keys, nowMs }: EtcdAccess) {

@@ -3,6 +3,7 @@ import { storageFailureOf } from "../../api/storage-failure.js";
 import { visible } from "../../api/visible.js";
 import { SecretValues } from "../../provider/secret-values.js";
 import { exitCodes } from "../exit.js";
+import { keptAlive } from "../kept-alive.js";
 import { habitAnswer } from "./habits.js";
 import { makeProgram } from "./program.js";
 
@@ -22,7 +23,7 @@ export async function runCommandLine(): Promise<void> {
   const program = makeProgram({ silent: json });
 
   try {
-    await program.parseAsync();
+    await keptAlive(() => program.parseAsync());
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     // Help and version are no errors, but a verb that is missing is one.

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import { once } from "node:events";
+import type { AddressInfo } from "node:net";
+import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
+import { type WebSocket, WebSocketServer } from "ws";
+import { newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
+import { reportOfEtcd } from "../../src/kube/etcd-members.js";
+
+const pod = {
+  metadata: { name: "etcd-cp-0" },
+  spec: { nodeName: "cp-0" },
+};
+
+/** An API server that lists one pod of etcd, and does with a connection to it what the test wants. */
+async function apiServer(connected: (client: WebSocket) => void): Promise<Server> {
+  const server = createServer((_request, response) => {
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ kind: "PodList", apiVersion: "v1", items: [pod] }));
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on("upgrade", (request, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, connected);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  return server;
+}
+
+function configOf(server: Server): KubeConfig {
+  const config = new KubeConfig();
+  const { port } = server.address() as AddressInfo;
+  config.loadFromClusterAndUser(
+    { name: "prod", server: `http://127.0.0.1:${port}`, skipTLSVerify: true },
+    { name: "capstan" },
+  );
+  return config;
+}
+
+/** What is said of an etcd whose one member cannot be asked, and how long that took, milliseconds. */
+async function silenceOf(connected: (client: WebSocket) => void) {
+  const server = await apiServer(connected);
+  try {
+    const config = configOf(server);
+    const keys = await newClusterKeys(Date.now(), "ECDSA-P256");
+    const api = config.makeApiClient(CoreV1Api);
+    const beganMs = performance.now();
+    const access = { config, api, keys, nowMs: Date.now(), timeoutMs: 5_000 };
+    const error = await reportOfEtcd([], access).then(
+      () => assert.fail("it answered"),
+      (reason: unknown) => reason as Error,
+    );
+    return { message: error.message, tookMs: performance.now() - beganMs };
+  } finally {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+
+describe("a question to a member of etcd", () => {
+  for (const [when, connected] of [
+    ["at once", (client: WebSocket) => client.close()],
+    ["after the first word", (client: WebSocket) => client.on("message", () => client.close())],
+    ["without a word", (client: WebSocket) => client.terminate()],
+  ] as const) {
+    it(`fails when its connection is closed ${when}, and does not wait for its deadline`, async () => {
+      const { message, tookMs } = await silenceOf(connected);
+      assert.match(message, /^no member of etcd answers: .+/);
+      assert.doesNotMatch(message, /within/);
+      assert.ok(tookMs < 4_000, `${tookMs} ms`);
+    });
+  }
+});
