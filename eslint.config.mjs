@@ -308,6 +308,22 @@ const tests = {
   },
 };
 
+/** @type {Config} */
+const laws = {
+  files: ["test/**/*.ts"],
+  ignores: ["test/support/laws.ts"],
+  rules: {
+    "no-restricted-properties": [
+      "error",
+      {
+        object: "fc",
+        property: "assert",
+        message: "assertLaw draws from CAPSTAN_SEED, so that a failure can be repeated.",
+      },
+    ],
+  },
+};
+
 export default defineConfig(
   globalIgnores(["**/node_modules/", "dist/", "coverage/", "**/.capstan/", ".setup/"]),
   { linterOptions: { reportUnusedDisableDirectives: "error" } },
@@ -318,4 +334,5 @@ export default defineConfig(
   pure,
   ...providers,
   tests,
+  laws,
 );

@@ -13,6 +13,7 @@ import type { ClusterSettings, NodeSettings } from "../../src/bootstrap/kubeadm/
 import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "../support/kubeadm-host.js";
 import { scratchFolder } from "../support/scratch.js";
 import { sampleCluster, sampleHost, sampleNode, sampleToken } from "./sample-host.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 const configuration = "/etc/kubernetes/kubeadm.yaml";
 const join1 = { token: sampleToken, caCertHashes: [`sha256:${"a".repeat(64)}`] };
@@ -97,7 +98,7 @@ describe("kubeadm of three minors", function () {
   for (const kubernetesVersion of kubeadmVersions) {
     it(`${kubernetesVersion} finds every configuration valid`, async () => {
       const role = fc.constantFrom("init", "joinControlPlane", "joinWorker");
-      await fc.assert(
+      await assertAsyncLaw(
         fc.asyncProperty(role, clusters, nodes, async (kind, cluster, node) => {
           const about = { ...node, kubernetesVersion };
           const host = hostOf(sampleHost(roles()[kind], cluster, about));
@@ -105,7 +106,7 @@ describe("kubeadm of three minors", function () {
           const isTaken = code === 0 && !/deprecated|unknown|strict/.test(output);
           assert.ok(isTaken, `${output}\n${host.read(configuration)}`);
         }),
-        { numRuns: 40 },
+        40,
       );
     });
 

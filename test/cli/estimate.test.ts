@@ -13,6 +13,7 @@ import { nodeKey } from "../../src/graph/graph.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
+import { assertLaw } from "../support/laws.js";
 
 const nowMs = 1_000_000;
 const about = (leftMs: number): Estimate => ({ kind: "about", leftMs });
@@ -102,7 +103,7 @@ describe("what is left of a change", () => {
       bootMs: maybe,
       changesMs: maybe,
     });
-    fc.assert(
+    assertLaw(
       fc.property(given, (remaining) => {
         const estimate = estimateLeft(remaining as Remaining, nowMs);
         assert.ok(estimate.kind !== "about" || estimate.leftMs > 0);

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import stringWidth from "string-width";
 import wrapAnsi from "wrap-ansi";
 import { fit, widthOf, wrap } from "../../src/cli/fit.js";
+import { assertLaw } from "../support/laws.js";
 
 describe("fitting text into columns", () => {
   const cases: { text: string; columns: number; want: string }[] = [
@@ -38,7 +39,7 @@ describe("fitting text into columns", () => {
   }
 
   it("never takes more room than there is", () => {
-    fc.assert(
+    assertLaw(
       fc.property(fc.string({ unit: "grapheme" }), fc.nat({ max: 40 }), (text, columns) => {
         const line = fit(text, columns);
         assert.ok(widthOf(line) <= columns);
@@ -64,7 +65,7 @@ describe("fitting text into columns", () => {
       "\u001b[0m",
       "\u0301",
     );
-    fc.assert(
+    assertLaw(
       fc.property(fc.array(signs), (parts) => {
         const text = parts.join("");
         assert.equal(widthOf(text), stringWidth(text));
@@ -74,7 +75,7 @@ describe("fitting text into columns", () => {
 
   it("breaks as wrap-ansi does, also where that is not asked", () => {
     const signs = fc.constantFrom("a", "b", " ", " ", "│", "…", "é", "日");
-    fc.assert(
+    assertLaw(
       fc.property(fc.array(signs), fc.integer({ min: 1, max: 12 }), (parts, columns) => {
         const text = parts.join("");
         assert.deepEqual(

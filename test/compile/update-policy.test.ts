@@ -20,6 +20,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
+import { assertLaw } from "../support/laws.js";
 
 const same: Verdict = { kind: "same" };
 const inPlace: Verdict = { kind: "inPlace", paths: ["kubelet", "nodeLabels"] };
@@ -80,7 +81,7 @@ describe("an update policy", () => {
         reason: fc.string(),
       }),
     );
-    fc.assert(
+    assertLaw(
       fc.property(fc.constantFrom(...updatePolicies), verdicts, (policy, verdict) => {
         const once = applyPolicy(policy, verdict);
         assert.deepEqual(applyPolicy(policy, once), once);

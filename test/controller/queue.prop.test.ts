@@ -3,6 +3,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import fc from "fast-check";
 import { KeyedQueue, type WorkOutcome } from "../../src/controller/queue.js";
 import { FakeClock } from "../support/fake-clock.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 type Step =
   | { readonly kind: "add" | "addChanged" | "addAfter"; readonly key: string; readonly ms: number }
@@ -66,7 +67,7 @@ class Rig {
 
 describe("KeyedQueue, laws", () => {
   it("loses nothing: what was added is worked on from then on, by one worker at a time", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         fc.integer({ min: 1, max: 3 }),
         fc.array(steps, { maxLength: 60 }),
@@ -95,12 +96,12 @@ describe("KeyedQueue, laws", () => {
           await rig.close();
         },
       ),
-      { numRuns: 200 },
+      200,
     );
   });
 
   it("never runs hot: a key that always fails runs less and less, however often it is added", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         fc.array(fc.double({ min: 0, max: 0.999, noNaN: true }), { minLength: 1, maxLength: 20 }),
         fc.integer({ min: 10, max: 900 }),
@@ -124,12 +125,12 @@ describe("KeyedQueue, laws", () => {
           await rig.close();
         },
       ),
-      { numRuns: 20 },
+      20,
     );
   });
 
   it("is fair: a key that is well waits for each other key once, however those fare", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         fc.array(fc.record({ outcome: outcomes, ms: fc.nat({ max: 3_000 }) }), { minLength: 40 }),
         async (history) => {
@@ -150,7 +151,7 @@ describe("KeyedQueue, laws", () => {
           await rig.close();
         },
       ),
-      { numRuns: 100 },
+      100,
     );
   });
 

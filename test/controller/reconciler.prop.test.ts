@@ -6,6 +6,7 @@ import type { MachineShape } from "../support/manifests.js";
 import { manifestsOf, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
 import type { CommandFault } from "../support/faults.js";
 import { FakeController } from "../support/fake-controller.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 /** What users do, and what goes wrong while the controller works on it. */
 interface Turn {
@@ -203,7 +204,7 @@ function assertIsAs(host: string, spec: JsonObject, shape: MachineShape): void {
 describe("Reconciler, whatever happens", () => {
   it("brings about what is asked for in the end, breaks no law, and lets everything go", async () => {
     let deaths = 0;
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(fc.array(turns, { minLength: 1, maxLength: 4 }), async (played) => {
         const controller = new FakeController();
         const { server, world } = controller;
@@ -226,7 +227,7 @@ describe("Reconciler, whatever happens", () => {
         assert.deepEqual(world.alive(), []);
         deaths += controller.deaths;
       }),
-      { numRuns: 40 },
+      40,
     );
     assert.ok(deaths > 0, "some are killed in the middle of their work");
   }).timeout(120_000);

@@ -12,6 +12,7 @@ import {
   restore,
 } from "../../src/engine/backend/checkpoint-repair.js";
 import { scratchFolder } from "../support/scratch.js";
+import { assertLaw } from "../support/laws.js";
 
 const stack = "default.demo";
 
@@ -33,7 +34,7 @@ const noon = "2026-01-01T12:00:00Z";
 describe("a state that was cut off", () => {
   it("is known by every length but the whole", () => {
     const whole = state(noon);
-    fc.assert(
+    assertLaw(
       fc.property(
         fc.integer({ min: 0, max: whole.length }),
         (length) => isCutOff(whole.slice(0, length)) === length < whole.length,

@@ -7,6 +7,7 @@ import { nobody } from "../support/fake-cloud.js";
 import { type EngineSetup, FakeEngine } from "../support/fake-engine.js";
 import { callFaults, type CommandFault } from "../support/faults.js";
 import { cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 /** What somebody does to a cluster that uses, or has used, a network of somebody else. */
 type Verb =
@@ -68,13 +69,13 @@ describe("law 5: what is external", function () {
 
   it("is never changed, marked or deleted, whatever verbs and faults there are", async () => {
     const used = { does: { verb: "up", uses: true, replicas: 1 }, faults: [] } as const;
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 5 }), async (steps) => {
         const { before, after, touched } = await run([used, ...steps]);
         assert.deepEqual(after, before);
         assert.equal(touched, 0);
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 

@@ -12,6 +12,7 @@ import {
   machineDeployment,
 } from "../support/manifests.js";
 import { assertDot, assertMermaid } from "../support/drawings.js";
+import { assertLaw } from "../support/laws.js";
 
 const resource = (name: string, more: Partial<GraphNode> = {}): GraphNode => ({
   kind: "Host",
@@ -97,7 +98,7 @@ describe("renderGraphs", () => {
       awkward,
       fc.tuple(words, awkward).map((parts) => parts.join("")),
     );
-    fc.assert(
+    assertLaw(
       fc.property(fc.uniqueArray(name, { minLength: 1, maxLength: 6 }), name, (names, title) => {
         const nodes = names.map((one, index) =>
           resource(

@@ -19,6 +19,7 @@ import {
   textOf,
 } from "../support/manifests.js";
 import { changed } from "./refusals.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 const versions = [
   "1.34.2",
@@ -256,12 +257,12 @@ describe("an API server and the command line", function () {
   };
 
   it("refuse the same objects", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(objects, async (object) => {
         const [byServer, byCli] = [await refusalOfServer(object), refusalOfCli(object)];
         assert.equal(byServer === "", byCli === "", `API server: ${byServer}\nCLI: ${byCli}`);
       }),
-      { numRuns: 400 },
+      400,
     );
   });
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { defaultLeaseTiming } from "../../src/kube/lease-steps.js";
 import { Contender, type Fate, LeaseWorld, relapse } from "./lease-world.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 const names = ["a", "bb", "ccc"];
 
@@ -71,7 +72,7 @@ async function play(
 
 describe("Leadership, laws", () => {
   it("never lets a term act after a later one has, whoever is stopped and goes on", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         worlds.rates,
         worlds.fates,
@@ -84,12 +85,12 @@ describe("Leadership, laws", () => {
           assert.ok(world.deeds.length > 0 || !isAnyLeft);
         },
       ),
-      { numRuns: 40 },
+      40,
     );
   });
 
   it("ends all work of a term before the next begins, unless its process was stopped", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         worlds.rates,
         worlds.fates,
@@ -103,12 +104,12 @@ describe("Leadership, laws", () => {
           assert.ok(contenders.every(({ overruns }) => overruns === 0));
         },
       ),
-      { numRuns: 40 },
+      40,
     );
   });
 
   it("finds a leader again, as long as one contender is left", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         worlds.rates,
         worlds.fates,
@@ -119,7 +120,7 @@ describe("Leadership, laws", () => {
           assert.ok(world.clock.now() - last < 5_000, `nobody has led since ${last}`);
         },
       ),
-      { numRuns: 40 },
+      40,
     );
   });
 });

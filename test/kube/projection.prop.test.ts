@@ -9,6 +9,7 @@ import { manifestsOf, type WantedCluster, wantedClusters } from "../support/want
 import { localProvider, machine } from "../support/manifests.js";
 import { FakeApiServer } from "../support/fake-api-server.js";
 import { FakeEngine } from "../support/fake-engine.js";
+import { assertAsyncLaw } from "../support/laws.js";
 
 const key = "default/prod";
 const provider = localProvider();
@@ -84,7 +85,7 @@ function statusesIn(server: FakeApiServer): Map<string, LiveObject["status"]> {
 
 describe("the projection onto an API server", () => {
   it("comes to an end, after which nothing is written, not even with time", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(fc.array(wantedClusters, { minLength: 1, maxLength: 3 }), async (steps) => {
         const world = new World();
         const { server, source } = world;
@@ -108,12 +109,12 @@ describe("the projection onto an API server", () => {
           );
         }
       }),
-      { numRuns: 40 },
+      40,
     );
   });
 
   it("shows no sum before its parts", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(fc.array(wantedClusters, { minLength: 1, maxLength: 3 }), async (steps) => {
         const world = new World();
         const { server, source } = world;
@@ -135,12 +136,12 @@ describe("the projection onto an API server", () => {
           }
         }
       }),
-      { numRuns: 40 },
+      40,
     );
   });
 
   it("lets everything go in the end, and only once the Cluster is deleted", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(wantedClusters, fc.boolean(), async (wanted, isAllAtOnce) => {
         const world = new World();
         const { server, source } = world;
@@ -162,7 +163,7 @@ describe("the projection onto an API server", () => {
         );
         assert.deepEqual(server.trespasses(), []);
       }),
-      { numRuns: 30 },
+      30,
     );
   });
 });

@@ -9,6 +9,7 @@ import { noOverrides, type Overrides } from "../../src/manifest/overrides.js";
 import { parseSetting } from "../../src/manifest/override-forms.js";
 import { typedScalar } from "../../src/manifest/variables.js";
 import { expectDefined } from "../../src/api/error.js";
+import { assertLaw } from "../support/laws.js";
 
 const read = (manifest: string, overrides: Overrides = noOverrides): Manifests =>
   readDesired([{ file: "a.yaml", text: manifest }], [localProvider()], overrides);
@@ -143,7 +144,7 @@ spec:
         "",
       ),
     );
-    fc.assert(
+    assertLaw(
       fc.property(hostile, (value) => {
         const manifests = read(
           text({ more: `  annotations:\n    quoted: "\${V}"\n    inside: a\${V}\n` }),
@@ -154,7 +155,7 @@ spec:
         assert.deepEqual(annotations, { quoted: value, inside: `a${value}` });
       }),
     );
-    fc.assert(
+    assertLaw(
       fc.property(hostile, (value) => {
         assert.ok(["string", "number", "boolean"].includes(typeof typedScalar(value)));
       }),

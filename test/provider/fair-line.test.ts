@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { FairLine, turnOf } from "../../src/provider/fair-line.js";
+import { assertLaw } from "../support/laws.js";
 
 const namespaceOf = (key: string) => turnOf(key).namespace;
 
@@ -35,7 +36,7 @@ describe("FairLine", () => {
   it("loses nothing, and lets nobody wait for more than one turn of each other one", () => {
     const keys = fc.constantFrom("a/x", "a/y", "a/z", "b/x", "b/y", "c/x");
     const steps = fc.array(fc.oneof(keys, fc.constant("next")), { maxLength: 200 });
-    fc.assert(
+    assertLaw(
       fc.property(steps, (history) => {
         const line = new FairLine<number>();
         let waiting: { readonly id: number; readonly key: string; passedBy: string[] }[] = [];

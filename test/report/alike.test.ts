@@ -8,6 +8,7 @@ import {
   rangesText,
   withThousands,
 } from "../../src/report/alike.js";
+import { assertLaw } from "../support/laws.js";
 
 function line(label: string, kind: ChangeLine["kind"] = "create", reason = ""): ChangeLine {
   return { label, kind, detail: reason, described: reason, changes: [], reason };
@@ -50,7 +51,7 @@ describe("groupAlike", () => {
       fc.record({ name: fc.nat({ max: 30 }), kind: fc.constantFrom("create", "delete", "same") }),
       { maxLength: 40 },
     );
-    fc.assert(
+    assertLaw(
       fc.property(lines, (given) => {
         const all = given.map(({ name, kind }) =>
           line(`Machine m-${name}`, kind as ChangeLine["kind"]),

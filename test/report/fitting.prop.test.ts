@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { fitParts, type Part } from "../../src/report/fitting.js";
 import { bytesOf } from "../../src/report/markdown-text.js";
+import { assertLaw } from "../support/laws.js";
 
 interface Shape {
   readonly rank: number;
@@ -36,7 +37,7 @@ const shapes = fc.array(
 
 describe("fitParts", () => {
   it("never takes more than the limit, if the bare parts do not", () => {
-    fc.assert(
+    assertLaw(
       fc.property(shapes, fc.nat({ max: 600 }), (given, limit) => {
         const parts = given.map(partOf);
         const bare = bytesOf(parts.map((part) => part.render(0)).join(""));
@@ -47,7 +48,7 @@ describe("fitParts", () => {
   });
 
   it("shows everything when there is room, and what is whole wholly or not at all", () => {
-    fc.assert(
+    assertLaw(
       fc.property(shapes, fc.nat({ max: 600 }), (given, limit) => {
         const parts = given.map(partOf);
         assert.deepEqual(

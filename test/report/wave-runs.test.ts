@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { nodeKey } from "../../src/graph/graph.js";
 import { alikeWaves } from "../../src/report/wave-runs.js";
+import { assertLaw } from "../support/laws.js";
 
 const wave = (name: string, reason: string) => ({ keys: [nodeKey("Host", name)], reason });
 
@@ -53,7 +54,7 @@ describe("alikeWaves", () => {
     const names = fc.array(fc.tuple(fc.constantFrom("a", "old"), fc.constantFrom("x", "y")), {
       maxLength: 60,
     });
-    fc.assert(
+    assertLaw(
       fc.property(names, (given) => {
         const waves = given.map(([name, reason], index) => wave(`${name}-${index}`, reason));
         const found = alikeWaves(waves, (key) => (key.includes("old") ? "delete" : "create"));

@@ -10,6 +10,7 @@ import {
 } from "../../../src/plan/compare/compare.js";
 import { manifestsOf, wantedClusters } from "../../support/wanted-cluster.js";
 import { targetOf } from "../../support/recorded-history.js";
+import { assertLaw } from "../../support/laws.js";
 
 // Few names and values, so that two of them often have much in common.
 const { value: values } = fc.letrec<{ value: Json }>((tie) => ({
@@ -43,7 +44,7 @@ function mirrored(items: readonly ItemDifference[]): unknown[] {
 
 describe("comparing", () => {
   it("finds a difference if and only if there is one", () => {
-    fc.assert(
+    assertLaw(
       fc.property(values, values, (from, to) => {
         assert.equal(valueDifferences(from, to).length === 0, sameJson(from, to));
         assert.deepEqual(valueDifferences(from, from), []);
@@ -55,7 +56,7 @@ describe("comparing", () => {
     const secret = fc.constantFrom("s3cret-1", "s3cret-2");
     const holder = fc.dictionary(fc.constantFrom("a", "b"), secret, { maxKeys: 2 });
     const objects = fc.record({ spec: values, metadata: fc.record({ annotations: holder }) });
-    fc.assert(
+    assertLaw(
       fc.property(fc.option(objects, { nil: undefined }), objects, (from, to) => {
         const told = [...valueDifferences(from, to), ...valueDifferences(to, from)];
         assert.doesNotMatch(JSON.stringify(told), /s3cret/);
@@ -64,7 +65,7 @@ describe("comparing", () => {
   });
 
   it("of targets is empty for the same objects only, and mirrored the other way round", () => {
-    fc.assert(
+    assertLaw(
       fc.property(wantedClusters, wantedClusters, (one, another) => {
         const [from, to] = [targetOf(manifestsOf(one)), targetOf(manifestsOf(another))];
         const forth = compareTargets(from, to);
@@ -75,7 +76,7 @@ describe("comparing", () => {
           assert.deepEqual(mirrored(forth[part]), parts[part]);
         }
       }),
-      { numRuns: 50 },
+      50,
     );
   });
 });

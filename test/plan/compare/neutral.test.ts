@@ -14,6 +14,7 @@ import {
   testCluster,
 } from "../../support/manifests.js";
 import { targetOf } from "../../support/recorded-history.js";
+import { assertLaw } from "../../support/laws.js";
 
 const usual: Comparison = { all: false, addresses: true };
 
@@ -196,18 +197,18 @@ describe("laws of comparing clusters", () => {
     targetOf(renamed(manifestsOf(wanted), name));
 
   it("a cluster is the same as itself, also under another name", () => {
-    fc.assert(
+    assertLaw(
       fc.property(wantedClusters, (wanted) => {
         assert.ok(isSame(compareClusters(target(wanted), target(wanted), { ...usual, all: true })));
         assert.ok(isSame(compareClusters(target(wanted), target(wanted, "other"), usual)));
       }),
-      { numRuns: 40 },
+      40,
     );
   });
 
   it("what differs one way differs the other way", () => {
     const turned: Readonly<Record<string, string>> = { added: "removed", removed: "added" };
-    fc.assert(
+    assertLaw(
       fc.property(wantedClusters, wantedClusters, (left, right) => {
         const [there, back] = [target(left), target(right)].map((one, index, both) =>
           said(compareClusters(one, both[1 - index]!, usual)),
@@ -215,17 +216,17 @@ describe("laws of comparing clusters", () => {
         const back2 = back?.map((line) => line.replace(/^\w+/, (kind) => turned[kind] ?? kind));
         assert.deepEqual([...(there ?? [])].sort(), [...(back2 ?? [])].sort());
       }),
-      { numRuns: 40 },
+      40,
     );
   });
 
   it("clusters of which something else was wanted are not the same", () => {
-    fc.assert(
+    assertLaw(
       fc.property(wantedClusters, wantedClusters, (left, right) => {
         fc.pre(JSON.stringify(left) !== JSON.stringify(right));
         assert.ok(!isSame(compareClusters(target(left), target(right, "other"), usual)));
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 });

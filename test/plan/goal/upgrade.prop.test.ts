@@ -9,6 +9,7 @@ import {
   versionRefusals,
 } from "../../../src/plan/goal/version-rules.js";
 import { allVersioned } from "../../support/versioned.js";
+import { assertLaw } from "../../support/laws.js";
 
 const minors = fc.integer({ min: 26, max: 37 });
 const version = fc.tuple(minors, fc.nat(4)).map(([minor, patch]) => `1.${minor}.${patch}`);
@@ -72,7 +73,7 @@ describe("stages of any upgrade that is allowed", () => {
     .filter(([from, to]) => versionRefusals(from, to).length === 0);
 
   it("obey the rules at every step, and end with what is wanted", () => {
-    fc.assert(
+    assertLaw(
       fc.property(upgrades, ([from, to]) => {
         const stages = stagesOf(from, to);
         let now: readonly VersionedMachine[] = from;
@@ -92,7 +93,7 @@ describe("stages of any upgrade that is allowed", () => {
   });
 
   it("are as few as the minor versions, and one more at most", () => {
-    fc.assert(
+    assertLaw(
       fc.property(upgrades, ([from, to]) => {
         const [begin, goal] = [
           Math.min(...controlPlanesOf(from).map((one) => minorOf(one) ?? 0)),
@@ -108,7 +109,7 @@ describe("stages of any upgrade that is allowed", () => {
   });
 
   it("are not planned again once they were carried out", () => {
-    fc.assert(
+    assertLaw(
       fc.property(upgrades, ([from, to]) => {
         const [first, ...rest] = stagesOf(from, to);
         if (first?.versions === undefined) return;

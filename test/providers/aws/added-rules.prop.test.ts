@@ -6,6 +6,7 @@ import { expectDefined } from "../../../src/api/error.js";
 import type { CallContext, Observed, ResourceHandler } from "../../../src/provider/port.js";
 import { SimCloud } from "./life/sim-cloud.js";
 import { markTagsOf, someone } from "./stub-clients.js";
+import { assertAsyncLaw } from "../../support/laws.js";
 
 /** Who adds a rule, and to which group. */
 interface Addition {
@@ -130,7 +131,7 @@ function marksOf(cluster: string): Readonly<Record<string, string>> {
 
 describe("rules that are added to a security group of ours", () => {
   it("law: what nobody is known to need is shown and taken away, and nothing else is changed", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(
         fc.array(addition, { maxLength: 8 }),
         fc.array(addition, { maxLength: 3 }),
@@ -151,7 +152,7 @@ describe("rules that are added to a security group of ours", () => {
           assert.deepEqual(await groups.everything(), before);
         },
       ),
-      { numRuns: 40 },
+      40,
     );
   });
 

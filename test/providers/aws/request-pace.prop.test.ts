@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { AdaptivePace, lanes, RequestPaces } from "../../../providers/aws/calls/request-pace.js";
 import { SteppedTime } from "../../support/stepped-time.js";
+import { assertAsyncLaw } from "../../support/laws.js";
 
 interface Step {
   readonly kind: "ask" | "refuse" | "interrupt" | "pass";
@@ -105,7 +106,7 @@ describe("the pace of requests to AWS, laws", () => {
   const histories = fc.tuple(rates, fc.array(step, { maxLength: 25 }));
 
   it("lets no more begin in any time than its rate and its burst", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(histories, async ([most, steps]) => {
         const rig = new Rig(most);
         await rig.after(steps);
@@ -121,12 +122,12 @@ describe("the pace of requests to AWS, laws", () => {
           }
         }
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 
   it("gives everybody a turn in the order of asking, and none to whoever was interrupted", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(histories, async ([most, steps]) => {
         const rig = new Rig(most);
         await rig.after(steps);
@@ -140,12 +141,12 @@ describe("the pace of requests to AWS, laws", () => {
           assert.equal(isInterrupted, abort.signal.aborted);
         }
       }),
-      { numRuns: 60 },
+      60,
     );
   });
 
   it("is half as fast after a refusal, never stands still, and is as fast as before within a minute", async () => {
-    await fc.assert(
+    await assertAsyncLaw(
       fc.asyncProperty(rates, fc.integer({ min: 1, max: 12 }), async (most, refusals) => {
         const rig = new Rig(most);
         for (let one = 0; one < refusals; one += 1) {
@@ -170,7 +171,7 @@ describe("the pace of requests to AWS, laws", () => {
         await rig.end();
         assert.deepEqual(rig.begun().slice(from), Array(most.burst).fill(nowMs));
       }),
-      { numRuns: 40 },
+      40,
     );
   });
 
