@@ -42,7 +42,6 @@ const libraries = [
   "wrap-ansi",
   "yaml",
   "typebox",
-  "ajv",
   "node:sqlite",
   "@grpc/grpc-js",
   "@pulumi/pulumi/proto/provider_pb.js",

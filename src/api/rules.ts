@@ -82,7 +82,7 @@ export const ruleWords = {
   },
 } as const satisfies Readonly<Record<string, RuleWords>>;
 
-/** What a schema's options carry to the CRD; ajv and TypeBox pass over it. */
+/** What a schema's options carry to the CRD; TypeBox passes over it. */
 export interface RuleOptions {
   readonly "x-kubernetes-validations": readonly CelRule[];
 }

@@ -1,117 +1,185 @@
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv";
 import type { TSchema } from "typebox";
+import { Errors } from "typebox/schema";
+import { Settings } from "typebox/system";
 import type { Violation } from "./diagnostic-codes.js";
+import { isJsonObject } from "./json.js";
 
-/** Its code runs for some objects: to optimise it takes longer than all of them do. */
-const ajv = new Ajv({
-  allErrors: true,
-  useDefaults: true,
-  strict: false,
-  verbose: true,
-  validateSchema: false,
-  code: { optimize: false },
-});
-const compiled = new WeakMap<TSchema, ValidateFunction>();
+// All problems at once, however many there are.
+Settings.Set({ maxErrors: Number.POSITIVE_INFINITY });
+
+/** One problem, with what it is about. */
+interface Problem {
+  readonly keyword: string;
+  /** As JSON pointers: of the schema that is not met, and of what does not meet it. */
+  readonly schemaPath: string;
+  readonly instancePath: string;
+  readonly params: Readonly<Record<string, unknown>>;
+  readonly message: string;
+  readonly schema: unknown;
+  readonly data: unknown;
+}
 
 /**
  * Checks a value against a schema and fills in defaults, in place. Returns every violation, none
- * for a valid value. Pure but for the defaults; schemas are compiled once.
+ * for a valid value. Pure but for the defaults. The schema is read anew each time: a command checks few objects, and to compile it
+ * takes longer than all of them.
  */
 export function validate(schema: TSchema, value: unknown): Violation[] {
-  let check = compiled.get(schema);
-  if (check === undefined) {
-    check = ajv.compile(schema);
-    compiled.set(schema, check);
-  }
-  if (check(value)) return [];
-  return withoutEchoes(check.errors ?? []).map(violationOf);
+  fillDefaults(schema, value);
+  const [isValid, errors] = Errors(schema, value);
+  if (isValid) return [];
+  const problems = errors.map((error): Problem => ({
+    ...error,
+    params: { ...error.params },
+    schema: pointedAt(schema, error.schemaPath.replace(/^#/, "")),
+    data: pointedAt(value, error.instancePath),
+  }));
+  return withoutEchoes(problems).flatMap(violationsOf);
 }
 
-/** A failed union reports each branch and the union itself: one of them is enough. */
-function withoutEchoes(errors: readonly ErrorObject[]): ErrorObject[] {
-  const isUnion = ({ keyword }: ErrorObject) => keyword === "anyOf" || keyword === "oneOf";
-  const unions = errors.filter(isUnion);
-  return errors.filter(
-    (error) =>
-      isUnion(error) ||
-      !unions.some(
-        ({ schemaPath, instancePath }) =>
-          error.schemaPath.startsWith(`${schemaPath}/`) && error.instancePath === instancePath,
-      ),
+/** Of fields and of what lies in them. Unions give none: what they are is not known before they are checked. */
+function fillDefaults(schema: unknown, value: unknown): void {
+  const { items, additionalProperties } = membersOf(schema);
+  if (Array.isArray(value)) {
+    for (const item of value) fillDefaults(items, item);
+  } else if (isJsonObject(value)) {
+    const properties = membersOf(membersOf(schema)["properties"]);
+    const filled: Record<string, unknown> = value;
+    for (const [name, property] of Object.entries(properties)) {
+      const { default: given } = membersOf(property);
+      if (filled[name] === undefined && given !== undefined) filled[name] = structuredClone(given);
+    }
+    for (const [name, member] of Object.entries(value)) {
+      fillDefaults(
+        Object.hasOwn(properties, name) ? properties[name] : additionalProperties,
+        member,
+      );
+    }
+  }
+}
+
+function membersOf(schema: unknown): Readonly<Record<string, unknown>> {
+  return typeof schema === "object" && schema !== null ? { ...schema } : {};
+}
+
+/** By a JSON pointer; undefined where nothing is. */
+function pointedAt(root: unknown, pointer: string): unknown {
+  return partsOf(pointer).reduce<unknown>(
+    (at, part) => (typeof at === "object" && at !== null ? (at as never)[part] : undefined),
+    root,
   );
 }
 
-function violationOf(error: ErrorObject): Violation {
-  const path = error.instancePath
+function partsOf(pointer: string): string[] {
+  return pointer
     .split("/")
     .slice(1)
-    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .map((part) => (/^\d+$/.test(part) ? Number(part) : part));
-  const shown = shorten(error.data);
-  switch (error.keyword) {
+    .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"));
+}
+
+/** A failed union reports each branch and the union itself, and an unknown field its value and itself: one of them is enough. */
+function withoutEchoes(problems: readonly Problem[]): Problem[] {
+  const isUnion = ({ keyword }: Problem) => keyword === "anyOf" || keyword === "oneOf";
+  const unions = problems.filter(isUnion);
+  return problems.filter(
+    (problem) =>
+      problem.keyword !== "boolean" &&
+      (isUnion(problem) ||
+        !unions.some(
+          ({ schemaPath, instancePath }) =>
+            problem.schemaPath.startsWith(`${schemaPath}/`) &&
+            problem.instancePath === instancePath,
+        )),
+  );
+}
+
+/** Fields are told of one by one. */
+function violationsOf(problem: Problem): Violation[] {
+  const path = partsOf(problem.instancePath).map((part) =>
+    /^\d+$/.test(part) ? Number(part) : part,
+  );
+  const { params } = problem;
+  switch (problem.keyword) {
     case "additionalProperties":
-      return unknownField(path, error);
-    case "required": {
-      const field = String(error.params["missingProperty"]);
-      return { code: "FIELD_MISSING", path, summary: `missing field "${field}"` };
-    }
+      return namesIn(params["additionalProperties"]).map((field) =>
+        unknownField(path, field, problem.schema),
+      );
+    case "required":
+      return namesIn(params["requiredProperties"]).map((field) => ({
+        code: "FIELD_MISSING",
+        path,
+        summary: `missing field "${field}"`,
+      }));
+    default:
+      return [violationOf(problem, path)];
+  }
+}
+
+function namesIn(list: unknown): string[] {
+  return (list as readonly string[]).map(String);
+}
+
+function violationOf(problem: Problem, path: Violation["path"]): Violation {
+  const shown = shorten(problem.data);
+  const { params, schema } = problem;
+  switch (problem.keyword) {
     case "const": {
-      const allowed = JSON.stringify(error.params["allowedValue"]);
+      const allowed = JSON.stringify(params["allowedValue"]);
       return { code: "NOT_ALLOWED", path, summary: `${shown} must be ${allowed}` };
     }
     case "enum": {
-      const allowed = error.params["allowedValues"] as unknown[];
+      const allowed = params["allowedValues"] as unknown[];
       const summary = `${shown} is not one of ${allowed.join(", ")}`;
       return { code: "NOT_ALLOWED", path, summary };
     }
     case "not": {
-      const why: unknown = (error.schema as { readonly description?: unknown }).description;
+      const why: unknown = pointedAt(schema, "/not/description");
       const summary = typeof why === "string" ? why : `${shown} is not allowed`;
       return { code: "NOT_ALLOWED", path, summary };
     }
     case "oneOf":
     case "anyOf": {
-      const options = alternativesOf(error.schema);
+      const options = alternativesOf(pointedAt(schema, `/${problem.keyword}`));
       if (options !== undefined) {
         return { code: "NOT_ALLOWED", path, summary: `${shown} is not ${options}` };
       }
       const summary = `${shown} is not of an accepted form`;
-      return { code: "NOT_ALLOWED", path, summary, ...formHint(error) };
+      return { code: "NOT_ALLOWED", path, summary, ...formHint(problem) };
     }
     case "pattern": {
       const summary = `${shown} has the wrong form`;
-      return { code: "BAD_FORMAT", path, summary, ...formHint(error) };
+      return { code: "BAD_FORMAT", path, summary, ...formHint(problem) };
     }
     case "type": {
-      const summary = `${shown} must be of type ${String(error.params["type"])}`;
-      return { code: "WRONG_TYPE", path, summary, ...typeHint(error), ...wantedShape(error) };
+      const summary = `${shown} must be of type ${String(params["type"])}`;
+      return { code: "WRONG_TYPE", path, summary, ...typeHint(problem), ...wantedShape(problem) };
     }
     default:
       return {
         code: "NOT_ALLOWED",
         path,
-        summary: `${shown} ${error.message ?? "is not allowed"}`,
+        summary: `${shown} ${problem.message}`,
       };
   }
 }
 
 /** A field's description says what form its value has. */
-function formHint({ parentSchema }: ErrorObject): Pick<Violation, "hint"> {
-  const description: unknown = parentSchema?.["description"];
+function formHint({ schema }: Problem): Pick<Violation, "hint"> {
+  const description = pointedAt(schema, "/description");
   return typeof description === "string" ? { hint: description } : {};
 }
 
 /** YAML takes a bare 1 for a number: where any text may stand, quotes are what is missing. */
-function typeHint(error: ErrorObject): Pick<Violation, "hint"> {
-  const { data, params, parentSchema } = error;
+function typeHint(problem: Problem): Pick<Violation, "hint"> {
+  const { data, params, schema } = problem;
   const isBare = typeof data === "number" || typeof data === "boolean";
   if (!isBare || params["type"] !== "string") return {};
   const quoted = `write it in quotes: "${String(data)}"`;
-  const { hint } = parentSchema?.["pattern"] === undefined ? {} : formHint(error);
+  const { hint } = pointedAt(schema, "/pattern") === undefined ? {} : formHint(problem);
   return { hint: hint === undefined ? quoted : `${quoted}. ${hint}` };
 }
 
-function wantedShape({ params }: ErrorObject): Pick<Violation, "wanted"> {
+function wantedShape({ params }: Problem): Pick<Violation, "wanted"> {
   if (params["type"] === "array") return { wanted: "list" };
   return params["type"] === "object" ? { wanted: "object" } : {};
 }
@@ -128,9 +196,9 @@ const olderNames: ReadonlyMap<string, string> = new Map([
   ["providerConfig", "providerSpec"],
 ]);
 
-function unknownField(path: Violation["path"], error: ErrorObject): Violation {
-  const field = String(error.params["additionalProperty"]);
-  const known = Object.keys((error.parentSchema?.["properties"] ?? {}) as object);
+function unknownField(path: Violation["path"], field: string, schema: unknown): Violation {
+  const properties = pointedAt(schema, "/properties");
+  const known = isJsonObject(properties) ? Object.keys(properties) : [];
   const newer = olderNames.get(field);
   if (newer !== undefined && known.includes(newer)) {
     const summary = `older spelling of ${newer}, which is there too`;

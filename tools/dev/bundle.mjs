@@ -13,7 +13,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 /** What most commands and programs load. What few of them need stays as it is, and is loaded by those. */
 const joinedEverywhere = [
   "@peculiar/x509",
-  "ajv",
   "commander",
   "ipaddr.js",
   "picocolors",
