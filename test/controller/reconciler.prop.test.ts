@@ -130,6 +130,29 @@ async function play(controller: FakeController, turn: Turn, next: WantedCluster)
   });
 }
 
+function isFrozen({ server }: FakeController): boolean {
+  return server.find("Cluster prod")?.status?.["phase"] === "Frozen";
+}
+
+/** What looks like a fault of the cloud, of which the judge counts for itself that it is none, is said to be true by a person. */
+function thaw({ server, world }: FakeController): void {
+  const machines = server.all().filter(({ kind }) => kind === "Machine").length;
+  const lost = machines - world.hosts().length;
+  assert.ok(
+    lost > Math.max(1, Math.floor(0.4 * machines)),
+    `frozen with ${lost} of ${machines} lost`,
+  );
+  const status = JSON.stringify(server.find("Cluster prod")?.status?.["drift"]);
+  const [, fingerprint] = /drift-thaw: (\w+)/.exec(status) ?? [];
+  assert.ok(fingerprint !== undefined, status);
+  server.edit("Cluster prod", ({ metadata }) => ({
+    metadata: {
+      ...metadata,
+      annotations: { ...metadata.annotations, "capstan.dev/drift-thaw": fingerprint },
+    },
+  }));
+}
+
 /**
  * Nothing goes wrong any more, and time passes until nothing is left to do, or until what is asked for
  * turns out to be something that only a person can mend, such as a downgrade.
@@ -142,7 +165,11 @@ async function comeToRest(controller: FakeController): Promise<"done" | "refused
     controller.world.cloud.endStuck();
     const outcome = await controller.settle();
     told.push(JSON.stringify(outcome));
-    if (outcome.kind === "done") return "done";
+    if (outcome.kind === "done") {
+      if (!isFrozen(controller)) return "done";
+      thaw(controller);
+      continue;
+    }
     const status = controller.server.find("Cluster prod")?.status;
     const isRefused = status?.["errorReason"] === "UnsupportedChange" && round > 2;
     if (isRefused) return "refused";
