@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 
 const execute = promisify(execFile);
 
-/** Path of a script of the folder scripts beside this file's source. */
+/** Path of a script of providers/local/kubeadm/scripts, which is found by the package: this file may be part of a bundle. */
 export function scriptPath(name: string): string {
   return fileURLToPath(import.meta.resolve(`#kubeadm-scripts/${name}`));
 }
