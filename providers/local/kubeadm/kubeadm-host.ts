@@ -5,12 +5,15 @@ import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { NodeReport } from "../../../src/provider/port.js";
 import { nodeOf } from "../file/node.js";
 import type { LocalResource } from "../file/resource.js";
+import { giveRoom, takeRoom } from "../nodes/full-disk.js";
 import { HostFolder } from "../nodes/host-folder.js";
 import type { HostRunner } from "../nodes/host-runner.js";
+import { memberPrograms } from "../nodes/member-programs.js";
 import type { LoadBalancerPlace, ProcessRecords } from "../nodes/process-records.js";
 import { boot } from "./cloud-init.js";
 import { NamespaceHost, removeHost } from "./host.js";
 import { HostImage } from "./host-image.js";
+import { programsOn } from "./host-programs.js";
 import { kubernetesPrograms } from "./kubernetes-programs.js";
 import { HostNetwork, unplug } from "./network.js";
 import { addressesOf, groupOf, linkOf } from "./place.js";
@@ -54,6 +57,7 @@ export class KubeadmHostRunner implements HostRunner {
   ) {}
 
   async step(resource: LocalResource): Promise<void> {
+    this.keepFull();
     switch (this.phase.kind) {
       case "new":
         return this.begin(resource);
@@ -65,6 +69,17 @@ export class KubeadmHostRunner implements HostRunner {
         return;
       case "failed":
         return;
+    }
+  }
+
+  /** The kubelet starts containers again, and knows of no disk that is full. */
+  private keepFull(): void {
+    const { folder } = this;
+    for (const program of memberPrograms.filter((one) => folder.isFull(one))) {
+      const pids = programsOn(folder.id, program).map(([pid]) => pid);
+      takeRoom(pids);
+      // Whoever frees the disk takes the mark away first, and may have given room to these before.
+      if (!folder.isFull(program)) giveRoom(pids);
     }
   }
 

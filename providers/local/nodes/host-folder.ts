@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { basename, dirname, join } from "node:path";
 import { once } from "node:events";
@@ -70,6 +70,19 @@ export class HostFolder {
     this.write(begunFile, "");
   }
 
+  /** Whether a program of the host is to find its disk full, for as long as nobody gives it room. */
+  isFull(program: string): boolean {
+    return this.has(fullFile(program));
+  }
+
+  noteFull(program: string): void {
+    this.write(fullFile(program), "");
+  }
+
+  noteRoom(program: string): void {
+    rmSync(this.at(fullFile(program)), { force: true });
+  }
+
   /** That its one process holds. */
   get lock(): string {
     return this.at("lock");
@@ -123,6 +136,7 @@ const userDataFile = "user-data";
 const votesFile = "etcd.votes";
 const begunFile = "begun";
 const portsFile = "ports.json";
+const fullFile = (program: string) => `${program}.full`;
 
 /** Where the programs of a host listen that has begun; undefined of one that has not. */
 export function portsIn(folder: string): HostPorts | undefined {

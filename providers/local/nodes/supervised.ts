@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { once } from "node:events";
+import { startsFull } from "./full-disk.js";
 import type { HostFolder } from "./host-folder.js";
 
 const restartMs = 1_000;
@@ -31,7 +32,9 @@ export class Supervised {
     const { program, path, args, folder } = this.started;
     if (!folder.isWhole()) return;
     const log = openSync(folder.log(program), "a", 0o600);
-    const child = spawn(path, [...args], { stdio: ["ignore", log, log] });
+    const limits = folder.isFull(program) ? startsFull : [];
+    const [first, ...words] = [...limits, path, ...args] as [string, ...string[]];
+    const child = spawn(first, words, { stdio: ["ignore", log, log] });
     closeSync(log);
     this.child = child;
     const again = () => {

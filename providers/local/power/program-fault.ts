@@ -1,8 +1,8 @@
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { type LocalResource, nodesOf } from "../file/resource.js";
-import { groupOf } from "../kubeadm/place.js";
-import { folderOf } from "../nodes/host-folder.js";
+import { programsOn } from "../kubeadm/host-programs.js";
+import { giveRoom, requireLimits, takeRoom } from "../nodes/full-disk.js";
+import { folderOf, HostFolder } from "../nodes/host-folder.js";
 import { memberPrograms } from "../nodes/member-programs.js";
 import {
   naming,
@@ -15,34 +15,75 @@ import {
 export const faultyPrograms = [...memberPrograms, "kubelet", "containerd"] as const;
 type FaultyProgram = (typeof faultyPrograms)[number];
 
-/** `die`: at once, and whoever keeps it starts it again. `hang`: it stands still until it goes on by `goOn`. */
-export const programFaults = ["die", "hang", "goOn"] as const;
-type ProgramFault = (typeof programFaults)[number];
+const faultsOfAll = ["die", "hang", "goOn"] as const;
+const faultsOfMembers = [...faultsOfAll, "fillDisk", "freeDisk"] as const;
 
-const signals: Readonly<Record<ProgramFault, NodeJS.Signals>> = {
+/**
+ * `die`: at once, and whoever keeps it starts it again. `hang`: it stands still until it goes on by `goOn`. `fillDisk`: it finds its
+ * disk full, also when it is started again, until it has room by `freeDisk`.
+ */
+export type ProgramFault = (typeof faultsOfMembers)[number];
+
+/** The faults of a program. What a kubelet or a containerd starts would find the disk full as well, and stay so. Pure. */
+export function faultsOf(program: FaultyProgram): readonly ProgramFault[] {
+  return memberPrograms.some((one) => one === program) ? faultsOfMembers : faultsOfAll;
+}
+
+const signals: Readonly<Record<(typeof faultsOfAll)[number], NodeJS.Signals>> = {
   die: "SIGKILL",
   hang: "SIGSTOP",
   goOn: "SIGCONT",
 };
 
-/**
- * Does it to a program of a host, whose cloud is in the file `cloudPath`. Answers how many processes it met: none where the
- * program does not run.
- */
-export function failProgram(
-  cloudPath: string,
-  host: Pick<LocalResource, "id" | "spec">,
-  { program, fault }: { readonly program: FaultyProgram; readonly fault: ProgramFault },
-): number {
-  const pids = programsOf(cloudPath, host, program).map(([pid]) => pid);
-  return signalProcesses(pids, signals[fault]);
+/** A program of a host, whose cloud is in the file `cloudPath`. */
+interface ProgramPlace {
+  readonly cloudPath: string;
+  readonly host: Pick<LocalResource, "id" | "spec">;
+  readonly program: FaultyProgram;
 }
 
-function programsOf(
-  cloudPath: string,
-  { id, spec }: Pick<LocalResource, "id" | "spec">,
-  program: FaultyProgram,
-): RunningProgram[] {
+/**
+ * Does it to a program of a host. Answers how many processes it met: none where the program does not run. Throws TOOLCHAIN where
+ * this machine cannot do it.
+ */
+export function failProgram(place: ProgramPlace, fault: ProgramFault): number {
+  if (fault === "fillDisk") return fillDisk(place);
+  if (fault === "freeDisk") return freeDisk(place);
+  return signalProcesses(pidsOf(place), signals[fault]);
+}
+
+/** The mark is there before anything ends of it, so that whoever starts it again knows. */
+function fillDisk(place: ProgramPlace): number {
+  requireLimits();
+  const { program } = place;
+  const folder = folderAt(place);
+  const pids = pidsOf(place);
+  if (pids.length === 0 && !folder.isFull(program)) return 0;
+  folder.noteFull(program);
+  takeRoom(pids);
+  return Math.max(pids.length, 1);
+}
+
+/** The mark goes first: what is started after that has room. One that ends again and again may not run just now. */
+function freeDisk(place: ProgramPlace): number {
+  requireLimits();
+  const { program } = place;
+  const folder = folderAt(place);
+  const wasFull = folder.isFull(program);
+  folder.noteRoom(program);
+  const met = giveRoom(pidsOf(place));
+  return wasFull ? Math.max(met, 1) : met;
+}
+
+function folderAt({ cloudPath, host }: ProgramPlace): HostFolder {
+  return new HostFolder(folderOf(cloudPath, host.id));
+}
+
+function pidsOf(place: ProgramPlace): number[] {
+  return programsOf(place).map(([pid]) => pid);
+}
+
+function programsOf({ cloudPath, host: { id, spec }, program }: ProgramPlace): RunningProgram[] {
   switch (nodesOf(spec)) {
     case "simulated":
       return [];
@@ -52,15 +93,6 @@ function programsOf(
       return naming(folderOf(cloudPath, id), running(new Set([name])));
     }
     case "kubeadm":
-      return running(new Set([program])).filter(([pid]) => isInGroup(pid, groupOf(id)));
-  }
-}
-
-/** Containers of a host are in groups below that of the host. */
-function isInGroup(pid: number, group: string): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/cgroup`, "utf8").includes(`/${group}/`);
-  } catch {
-    return false; // It has ended in between.
+      return programsOn(id, program);
   }
 }

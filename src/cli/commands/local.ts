@@ -11,8 +11,9 @@ import {
 import { hasFailed, hasPower } from "../../../providers/local/file/resource.js";
 import {
   failProgram,
+  faultsOf,
   faultyPrograms,
-  programFaults,
+  type ProgramFault,
 } from "../../../providers/local/power/program-fault.js";
 import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.js";
 import { CapstanError } from "../../api/error.js";
@@ -140,23 +141,25 @@ function isFaultyProgram(call: string): call is (typeof faultyPrograms)[number] 
   return faultyPrograms.some((one) => one === call);
 }
 
-/** At once, and kept nowhere. */
+/** At once; of a full disk a mark is kept on the host. Errors: BAD_USAGE, NOT_FOUND, TOOLCHAIN. */
 async function programFault(
   program: (typeof faultyPrograms)[number],
   mode: string | undefined,
   { name }: FaultOptions,
   context: CommandContext,
 ): Promise<void> {
-  const fault = programFaults.find((one) => one === mode);
+  const faults = faultsOf(program);
+  const fault = faults.find((one) => one === mode);
   if (fault === undefined || name === undefined) {
     throw badFault(
       `${program} ${mode ?? ""}`,
-      `modes of programs are ${programFaults.join(", ")}, and --name says on which host`,
+      `modes of ${program} are ${faults.join(", ")}, and --name says on which host`,
     );
   }
   const { cloud } = context.providers.local;
   const host = await findAlive(cloud, name);
-  const met = hasPower(host.spec) ? failProgram(cloud.path, host, { program, fault }) : 0;
+  const place = { cloudPath: cloud.path, host, program };
+  const met = hasPower(host.spec) ? failProgram(place, fault) : 0;
   if (met === 0) {
     throw new CapstanError({
       code: "NOT_FOUND",
@@ -176,11 +179,13 @@ async function programFault(
   );
 }
 
-const faultTexts = {
-  die: (program: string, host: string) => `${program} of ${host} is killed`,
-  hang: (program: string, host: string) => `${program} of ${host} stands still`,
-  goOn: (program: string, host: string) => `${program} of ${host} goes on`,
-} as const;
+const faultTexts: Readonly<Record<ProgramFault, (program: string, host: string) => string>> = {
+  die: (program, host) => `${program} of ${host} is killed`,
+  hang: (program, host) => `${program} of ${host} stands still`,
+  goOn: (program, host) => `${program} of ${host} goes on`,
+  fillDisk: (program, host) => `${program} of ${host} finds its disk full`,
+  freeDisk: (program, host) => `${program} of ${host} has room on its disk`,
+};
 
 /** "the next 2 calls of create of web*, after 1": which calls a fault meets. */
 function callsText({ call, name, exact, skip = 0, times = 1 }: Fault): string {

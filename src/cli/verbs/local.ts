@@ -118,6 +118,7 @@ function addFault(local: Command): void {
     ["capstan local fault list hang --exact --skip 1", "the second listing of everything hangs"],
     ["capstan local fault random --rate 0.1 --seed 7", "a tenth of all calls, the same each time"],
     ["capstan local fault etcd hang --name cp-1", "it stands still, until etcd goOn"],
+    ["capstan local fault etcd fillDisk --name cp-1", "it can write nothing, until freeDisk"],
     ["capstan local fault --clear", "all calls go well again"],
   ]);
   does<FaultOptions & GlobalOptions>(
