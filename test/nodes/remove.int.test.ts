@@ -59,7 +59,7 @@ describe("what is left of hosts of namespaces", function () {
     assert.deepEqual(folders.filter(existsSync), []);
   });
 
-  it("is a network that is made and removed as often as somebody asks, and that this machine is in meanwhile", async () => {
+  it("is a network that is made and removed as often as somebody asks, also after a restart of the machine, which is in it meanwhile", async () => {
     const link = `t-${process.pid}`;
     const machine = { address: "10.78.0.1", link };
     const file = join(scratch.path, "network");
@@ -67,6 +67,11 @@ describe("what is left of hosts of namespaces", function () {
     for (const _again of [1, 2]) await network.make();
     const addresses = () => output("ip", ["-br", "addr"]);
     assert.match(await addresses(), new RegExp(`${link}@.*10\\.78\\.0\\.1/24`));
+    assert.equal(await answerOf("10.78.0.10"), "ECONNREFUSED");
+    // What a restart leaves of it: the file that it was mounted on.
+    await output("ip", ["link", "delete", link]);
+    await output("umount", [file]);
+    await network.make();
     assert.equal(await answerOf("10.78.0.10"), "ECONNREFUSED");
     for (const _again of [1, 2]) await removeNetwork(file);
     assert.ok(!(await addresses()).includes(link));

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { programsOn } from "../../providers/local/kubeadm/host-programs.js";
 import type { Observed } from "../../src/provider/port.js";
 import { until } from "../scenario/until.js";
 import { type NodesCluster, type NodesMachine, stack } from "./manifests.js";
@@ -67,6 +68,9 @@ describe("a cluster that capstan up makes of real nodes", function () {
     assert.equal(ready.length, 1 + workers);
   };
 
+  const isMember = ({ spec }: Observed) => spec["role"] === "controlPlane";
+  const isWorker = (host: Observed) => !isMember(host);
+
   /** Names of the Secrets of tokens that hosts join with. */
   const tokens = () => {
     const selector = "--field-selector=type=bootstrap.kubernetes.io/token";
@@ -87,13 +91,12 @@ describe("a cluster that capstan up makes of real nodes", function () {
   it("has the labels, annotations, taints, versions and provider ids of its manifests", async () => {
     await assertReady(replicas);
     for (const [host, { metadata, spec, status }] of await nodes()) {
-      const isMember = host.spec["role"] === "controlPlane";
-      const { labels, annotations } = isMember ? member : worker;
+      const { labels, annotations } = isMember(host) ? member : worker;
       assert.deepEqual({ ...metadata.labels, ...labels }, metadata.labels);
       assert.deepEqual({ ...metadata.annotations, ...annotations }, metadata.annotations);
       // Those of Kubernetes' own controllers come and go.
       const lasting = spec.taints?.filter(({ key }) => !key.startsWith("node.kubernetes.io/"));
-      assert.deepEqual(lasting, [isMember ? controlPlaneTaint : spot]);
+      assert.deepEqual(lasting, [isMember(host) ? controlPlaneTaint : spot]);
       assert.equal(status.nodeInfo.kubeletVersion, `v${scenario.version}`);
       assert.equal(spec.providerID, host.status["providerId"]);
     }
@@ -158,7 +161,6 @@ describe("a cluster that capstan up makes of real nodes", function () {
   });
 
   it("gets another host in place of one whose kubelet has died", async () => {
-    const isWorker = ({ spec }: Observed) => spec["role"] !== "controlPlane";
     const ill = (await scenario.hosts()).find(isWorker)!;
     scenario.killProgram(ill, "kubelet");
     const unknown = "jsonpath={.status.conditions[?(@.type=='Ready')].status}";
@@ -175,7 +177,6 @@ describe("a cluster that capstan up makes of real nodes", function () {
   });
 
   it("gets another host in place of one whose keeper was killed, which has ended with all it had", async () => {
-    const isWorker = ({ spec }: Observed) => spec["role"] !== "controlPlane";
     const gone = (await scenario.hosts()).find(isWorker)!;
     scenario.killKeeper(gone.id);
     // What its load balancer did goes on where it was.
@@ -189,6 +190,33 @@ describe("a cluster that capstan up makes of real nodes", function () {
       traces.filter((trace) => trace.includes(gone.id)),
       [],
     );
+  });
+
+  it("does not answer while the etcd of its member finds its disk full, however often that is started, and goes on once it has room", async () => {
+    const [cp] = (await scenario.hosts()).filter(isMember);
+    const fault = (mode: string) => scenario.sandbox.fault("etcd", mode, "--name", "cp-0");
+    const running = () => programsOn(cp!.id, "etcd").map(([pid]) => pid);
+    const seen = new Set(running());
+    assert.equal(seen.size, 1);
+    await fault("fillDisk");
+    try {
+      await until(
+        "its kubelet has started it again",
+        () => {
+          const now = running();
+          for (const pid of now) seen.add(pid);
+          return seen.size > 1 && now.length === 0;
+        },
+        2 * minuteMs,
+      );
+      await assert.rejects(scenario.kubectl("get", "--raw", "/readyz"));
+    } finally {
+      await fault("freeDisk");
+    }
+    await untilTrue("its Nodes are Ready", async () => {
+      await assertReady(replicas);
+      return true;
+    });
   });
 
   it("gets one host more when capstan up is killed while it joins, and is run again", async () => {
@@ -220,8 +248,17 @@ describe("a cluster that capstan up makes of real nodes", function () {
     assert.equal(await tokens(), "");
   });
 
-  it("leaves no trace when it is destroyed", async () => {
+  it("leaves no trace when it is destroyed, also of a member whose keeper was killed, as drift has told", async () => {
     assert.notDeepEqual(await scenario.traces(), []);
+    const hosts = await scenario.hosts();
+    const [cp] = hosts.filter(isMember);
+    for (const { id } of [cp!, await scenario.loadBalancer()]) scenario.killKeeper(id);
+    const { stdout } = await scenario.sandbox.capstan(2, "drift", stack);
+    const missing = stdout.split("\n").filter((line) => line.includes("missing"));
+    assert.deepEqual(
+      hosts.filter(({ id }) => missing.some((line) => line.includes(id))),
+      [cp],
+    );
     await scenario.sandbox.capstan(0, "destroy", stack, "--yes");
     assert.deepEqual(await scenario.hosts(), []);
     assert.deepEqual(await scenario.traces(), []);
