@@ -1,44 +1,92 @@
 import fc from "fast-check";
-import { outcomeText, FakeEngine } from "./fake-engine.js";
+import { type CommandOutcome, outcomeText, FakeEngine } from "./fake-engine.js";
 import { plainWorld } from "./fake-cloud.js";
 import { faults } from "./histories.js";
 import type { CommandFault } from "./faults.js";
 import { cluster, desiredOf, machine } from "./manifests.js";
 
-// Members of etcd that fall ill while their control plane is changed.
+// Members of etcd that fall ill or die, and an API server that does not answer, while their control plane is changed.
 
-/** How long a member is ill, in milliseconds of a change; for ever without an end. */
-interface Illness {
-  readonly member: number;
+/** A while, in milliseconds since the first command; for ever without an end. */
+interface Spell {
   readonly fromMs: number;
   readonly forMs?: number;
 }
 
-export interface EtcdHistory {
-  readonly members: number;
-  /** `size` makes new hosts, `version` changes those that are there. */
-  readonly change: "size" | "version";
-  readonly illnesses: readonly Illness[];
-  /** One of each command that comes before the last ones. */
-  readonly faults: readonly CommandFault[];
+interface Illness extends Spell {
+  readonly member: number;
 }
 
-export const etcdHistories: fc.Arbitrary<EtcdHistory> = fc.record({
-  members: fc.constantFrom(3, 3, 5),
-  change: fc.constantFrom("size", "size", "version"),
-  illnesses: fc.array(
-    fc.record(
-      {
-        member: fc.nat({ max: 4 }),
-        fromMs: fc.constantFrom(0, 0, 50, 100, 200, 400, 1_000),
-        forMs: fc.constantFrom(100, 700, 2_000),
-      },
-      { requiredKeys: ["member", "fromMs"] },
+interface EtcdCommand {
+  readonly verb: "up" | "rollback" | "destroy";
+  readonly faults: readonly CommandFault[];
+  /** A member whose host is ended before the command, by its number. */
+  readonly dies?: number;
+}
+
+export interface EtcdHistory {
+  readonly members: number;
+  /** `size` makes new hosts, `version` changes those that are there, `fewer` takes some away. */
+  readonly change: "size" | "version" | "fewer";
+  readonly illnesses: readonly Illness[];
+  /** When the cluster's own API server does not answer. */
+  readonly silences: readonly Spell[];
+  readonly commands: readonly EtcdCommand[];
+  /** What ends it while it is still as it is, and once all is well; then comes what is wanted. */
+  readonly wayOut: EtcdCommand["verb"];
+}
+
+const silences: fc.Arbitrary<Spell> = fc.record(
+  {
+    fromMs: fc.constantFrom(0, 50, 100, 200, 400, 1_000, 5_000),
+    forMs: fc.constantFrom(100, 700, 2_000, 10_000),
+  },
+  { requiredKeys: ["fromMs"] },
+);
+
+const verbs = fc.constantFrom<EtcdCommand["verb"][]>("up", "up", "rollback", "destroy");
+
+export const etcdHistories: fc.Arbitrary<EtcdHistory> = fc
+  .record({
+    members: fc.constantFrom(3, 3, 5),
+    change: fc.constantFrom<EtcdHistory["change"][]>("size", "size", "version", "fewer"),
+    illnesses: fc.array(
+      fc.record(
+        {
+          member: fc.nat({ max: 4 }),
+          fromMs: fc.constantFrom(0, 0, 50, 100, 200, 400, 1_000),
+          forMs: fc.constantFrom(100, 700, 2_000),
+        },
+        { requiredKeys: ["member", "fromMs"] },
+      ),
+      { minLength: 1, maxLength: 3 },
     ),
-    { minLength: 1, maxLength: 3 },
-  ),
-  faults: fc.array(faults, { maxLength: 2 }),
-});
+    silences: fc.oneof(
+      { weight: 2, arbitrary: fc.constant([]) },
+      { weight: 1, arbitrary: fc.array(silences, { minLength: 1, maxLength: 2 }) },
+    ),
+    commands: fc.array(
+      fc.record(
+        {
+          verb: verbs,
+          faults: fc.array(faults, { maxLength: 1 }),
+          dies: fc.nat({ max: 4 }),
+        },
+        { requiredKeys: ["verb", "faults"] },
+      ),
+      { minLength: 1, maxLength: 3 },
+    ),
+    wayOut: verbs,
+  })
+  .map((drawn) => ({ ...drawn, commands: withOneDeath(drawn.commands) }));
+
+/** The others are a majority without it, also of three. */
+function withOneDeath(commands: readonly EtcdCommand[]): EtcdCommand[] {
+  const first = commands.findIndex(({ dies }) => dies !== undefined);
+  return commands.map(({ dies, ...command }, at) =>
+    dies === undefined || at !== first ? command : { ...command, dies },
+  );
+}
 
 export const cpNames = (count: number) => Array.from({ length: count }, (_, at) => `cp-${at}`);
 
@@ -52,41 +100,81 @@ export function membersOf(count: number, fields: { size?: string; version?: stri
   ]);
 }
 
+function wantedBy({ members, change }: EtcdHistory) {
+  switch (change) {
+    case "size":
+      return membersOf(members, { size: "large" });
+    case "version":
+      return membersOf(members, { version: "1.34.3" });
+    case "fewer":
+      return membersOf(members - 2);
+  }
+}
+
 /** What laws say of one history, and how its commands ended. */
 export interface EtcdCourse {
   readonly violations: readonly string[];
   readonly outcomes: readonly string[];
 }
 
+/** No command takes longer here, whatever does not answer: hosts get 4 s, etcd as much, members that are to leave a minute. */
+const longestMs = 10 * 60_000;
+
 /** Commands that change a control plane, killed at some places, while members fall ill; at the end all are well. */
 export async function courseOf(drawn: EtcdHistory): Promise<EtcdCourse> {
   const engine = await FakeEngine.running(membersOf(drawn.members), {
     traits: { ...plainWorld, joins: true },
   });
-  const wanted = membersOf(
-    drawn.members,
-    drawn.change === "size" ? { size: "large" } : { version: "1.34.3" },
-  );
+  const { hosts, watch } = engine.cloud;
+  hosts.needsMajority = true;
+  const wanted = wantedBy(drawn);
+  const first = engine.hosts();
   const beganMs = engine.clock.now();
-  // The hosts that there are now: those that take their places are well.
-  const firstHosts = engine.hosts().map(({ who }) => who.name);
-  const { hosts } = engine.cloud;
-  hosts.ails = (host) => {
+  const isNow = ({ fromMs, forMs = Infinity }: Spell) => {
     const sinceMs = engine.clock.now() - beganMs;
-    const isIll = drawn.illnesses.some(
-      ({ member, fromMs, forMs = Infinity }) =>
-        firstHosts[member] === host && sinceMs >= fromMs && sinceMs < fromMs + forMs,
-    );
-    return isIll ? "it is ill" : undefined;
+    return sinceMs >= fromMs && sinceMs < fromMs + forMs;
   };
+  // The hosts that there are now: those that take their places are well.
+  hosts.ails = (host) =>
+    drawn.illnesses.some((one) => first[one.member]?.who.name === host && isNow(one))
+      ? "it is ill"
+      : undefined;
+  hosts.answers = () => !drawn.silences.some(isNow);
   const outcomes: string[] = [];
-  for (const fault of drawn.faults) {
-    outcomes.push(outcomeText(await engine.up(wanted, [fault])));
+  const run = async ({ verb, faults = [] }: Partial<EtcdCommand>): Promise<CommandOutcome> => {
+    const [fromMs, asks] = [engine.clock.now(), hosts.asks];
+    const outcome = await (verb === "up" ? engine.up(wanted, faults) : engine[verb!](faults));
+    const tookMs = engine.clock.now() - fromMs;
+    outcomes.push(`${verb}: ${outcomeText(outcome)}`);
+    if (tookMs > longestMs) watch.blame("law 18: etcd", `${verb} took ${tookMs} ms`);
+    if (verb === "destroy" && hosts.asks > asks) {
+      watch.blame("law 18: etcd", "a destroy asks the cluster's own API server");
+    }
+    return outcome;
+  };
+  for (const command of drawn.commands) {
+    const dying = first[command.dies ?? NaN];
+    if (dying !== undefined && engine.hosts().some(({ id }) => id === dying.id)) {
+      engine.cloud.kill(dying.id);
+    }
+    await run(command);
   }
-  outcomes.push(outcomeText(await engine.up(wanted)));
+  await run({ verb: drawn.wayOut });
   hosts.ails = () => undefined;
-  for (let round = 0; round < 3; round += 1) {
-    outcomes.push(outcomeText(await engine.up(wanted)));
+  hosts.answers = () => true;
+  engine.cloud.endStuck();
+  // A destroy that was killed, or a host that died of two, may have left no majority: nothing but a destroy helps then.
+  const wayOut = hosts.hasMajority(engine.hosts()) ? drawn.wayOut : "destroy";
+  const out = await run({ verb: wayOut });
+  const isRefused = out.kind === "broke" && out.error.code === "NOT_REVERSIBLE";
+  if (wayOut !== "up" && !endings.has(out.kind) && !isRefused) {
+    watch.blame("law 18: etcd", `etcd is well, and ${wayOut} ends: ${outcomeText(out)}`);
   }
-  return { violations: engine.cloud.watch.violations, outcomes };
+  for (let round = 0; round < 3; round += 1) await run({ verb: "up" });
+  for (const name of hosts.deadMembers(engine.hosts())) {
+    watch.blame("law 18: etcd", `${name} is gone, and etcd counts on it`);
+  }
+  return { violations: watch.violations, outcomes };
 }
+
+const endings: ReadonlySet<CommandOutcome["kind"]> = new Set(["done", "rolledBack"]);

@@ -21,7 +21,7 @@ import type {
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
 import type { CallFault, CommandProcess } from "./faults.js";
-import { FakeHosts } from "./fake-hosts.js";
+import { type EtcdKnowledge, FakeHosts } from "./fake-hosts.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
 /** How cloud and engine are by nature, for as long as they exist. JSON data. */
@@ -99,6 +99,7 @@ interface LateCall {
   /** What was alive when it was asked for, and how many calls had taken effect. */
   readonly alive: readonly Observed[];
   readonly calls: number;
+  readonly etcd: EtcdKnowledge;
 }
 
 /** A cloud in memory that knows nothing of what uses it. Its clock moves only when somebody waits. */
@@ -407,7 +408,9 @@ export class FakeCloud {
     if (how === "killAfter") effect();
     if (how === "killLate") {
       const dueMs = this.clock.now() + lateMs;
-      this.late.push({ dueMs, effect, alive: this.alive(), calls: this.calls.length });
+      const alive = this.alive();
+      const etcd = this.hosts.knowledge(alive);
+      this.late.push({ dueMs, effect, alive, etcd, calls: this.calls.length });
     }
     return process.die();
   }
@@ -651,7 +654,7 @@ export class FakeCloud {
     for (const call of due) {
       this.lateNow = call;
       try {
-        call.effect();
+        this.hosts.knowing(call.etcd, call.effect);
       } catch (error) {
         if (!(error instanceof CapstanError)) throw error;
       }

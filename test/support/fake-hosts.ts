@@ -18,7 +18,7 @@ import type {
 } from "../../src/provider/port.js";
 import type { MachineDrainRule } from "../../src/workload/drain/drain-rule.js";
 import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
-import { quorumOf } from "../../src/sets/quorum.js";
+import { isMajority } from "../../src/sets/quorum.js";
 import { machineOf } from "./host-names.js";
 import type { LawWatch } from "./law-watch.js";
 
@@ -34,6 +34,11 @@ interface HostTrust {
   readonly trusts: readonly string[];
   /** Who may have signed its own certificate. */
   readonly signedBy: readonly string[];
+}
+
+/** Names of members that are not well, as far as somebody could know; undefined: etcd could not be asked. */
+export interface EtcdKnowledge {
+  readonly ill: ReadonlySet<string> | undefined;
 }
 
 /** A `machineQuota` of Clusters whose hosts are told everything by their user data. */
@@ -81,10 +86,18 @@ export class FakeHosts {
   ails: (host: string) => string | undefined = () => undefined;
   /** Until when the certificates of a host count, by its name; undefined: nobody can tell. */
   certificateUntilMs: (host: string) => number | undefined = () => undefined;
+  /** Names of hosts that went because they were asked to, or that others have succeeded. */
+  private readonly succeeded = new Set<string>();
   /** Names of hosts that have ever been members of etcd. */
   private readonly everMembers = new Set<string>();
-  /** Members that were not well when somebody asked last, if nobody has touched one since. */
-  private foundIll: ReadonlySet<string> | undefined;
+  /** Whether the cluster's own API server answers, where a member serves that it could be on. */
+  answers: () => boolean = () => true;
+  /** Whether nothing answers where most members are gone. */
+  needsMajority = false;
+  /** How often the cluster's own API server was asked for anything. */
+  asks = 0;
+  /** What was found when somebody asked last, if nobody has touched a member since. */
+  private found: EtcdKnowledge | undefined;
   /** Whether hosts had become nodes when somebody asked last, by their names. */
   private readonly joined = new Map<string, boolean>();
   /** Whether etcd takes nobody out. */
@@ -122,10 +135,8 @@ export class FakeHosts {
   /** Of a cluster of which some member serves. */
   openWorkload(members: () => readonly Observed[]): OpenWorkload {
     const answering = <T>(effect: () => T): Promise<T> => {
-      const serves = members().some(
-        ({ id, phase }) => phase === "ready" && isMember(this.did.get(id)),
-      );
-      return serves ? Promise.resolve(effect()) : Promise.reject(noAnswer());
+      this.asks += 1;
+      return this.isAnswering(members()) ? Promise.resolve(effect()) : Promise.reject(noAnswer());
     };
     return async () => ({
       announce: () => answering(() => undefined),
@@ -160,7 +171,10 @@ export class FakeHosts {
         answering(() => {
           for (const { name } of hosts) this.cordoned.delete(name);
         }),
-      etcd: (hosts) => answering(() => this.etcdReport(members(), hosts)),
+      etcd: (hosts) => {
+        this.found = { ill: undefined };
+        return answering(() => this.etcdReport(members(), hosts));
+      },
       removeMember: ({ name }) =>
         this.refusesToLeave
           ? Promise.reject(noAnswer("etcd has no majority without it"))
@@ -171,6 +185,50 @@ export class FakeHosts {
           : answering(() => void this.deletedNodes.add(name)),
       revoke: ({ token }) => answering(() => void this.tokens.delete(token)),
     });
+  }
+
+  private isAnswering(all: readonly Observed[]): boolean {
+    const serves = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
+    return this.answers() && all.some(serves) && (!this.needsMajority || this.hasMajority(all));
+  }
+
+  /** Whether those that serve are a majority of the members that etcd counts on. */
+  hasMajority(all: readonly Observed[]): boolean {
+    const { serving, members } = this.etcdAmong(all);
+    return isMajority(serving.length, members.size);
+  }
+
+  /** Names of members that serve, and of all that etcd counts on. One that is marked as leaving serves until it has left. */
+  private etcdAmong(all: readonly Observed[]) {
+    const serving = all
+      .filter(({ id, phase }) => phase === "ready" || this.marked.has(id))
+      .filter(({ id, who }) => isMember(this.did.get(id)) && !this.leftMembers.has(who.name))
+      .map(({ who }) => who.name);
+    const listed = [...this.everMembers].filter((name) => !this.leftMembers.has(name));
+    return { serving, members: new Set([...serving, ...listed]) };
+  }
+
+  /** Names of members that etcd counts on, and of which no host is left. */
+  deadMembers(alive: readonly Observed[]): string[] {
+    const names = new Set(alive.map(({ who }) => who.name));
+    return [...this.everMembers].filter((name) => !this.leftMembers.has(name) && !names.has(name));
+  }
+
+  /** What whoever touches a member now knows of the others. */
+  knowledge(alive: readonly Observed[]): EtcdKnowledge {
+    const ill = alive.map(({ who }) => who.name).filter((name) => this.ails(name) !== undefined);
+    return this.found ?? { ill: this.isAnswering(alive) ? new Set(ill) : undefined };
+  }
+
+  /** Lets something happen that was asked for when this was known. */
+  knowing<T>(knowledge: EtcdKnowledge, effect: () => T): T {
+    const { found } = this;
+    this.found = knowledge;
+    try {
+      return effect();
+    } finally {
+      this.found = found;
+    }
   }
 
   /** Who was a member and has not left: one whose host does not serve says nothing. */
@@ -188,7 +246,7 @@ export class FakeHosts {
     );
     for (const name of serving) this.everMembers.add(name);
     const members = [...this.everMembers].filter((name) => !this.leftMembers.has(name));
-    this.foundIll = new Set(members.filter((name) => this.ails(name) !== undefined));
+    this.found = { ill: new Set(members.filter((name) => this.ails(name) !== undefined)) };
     return {
       alarms: [],
       members: members.map((name) => {
@@ -215,9 +273,13 @@ export class FakeHosts {
     );
     this.did.set(host.id, kind);
     if (kind === "joinControlPlane") this.mayDisturb(host, others);
+    for (const name of this.everMembers) {
+      if (machineOf(name) === machineOf(host.who.name)) this.succeeded.add(name);
+    }
     if (kind === "init") {
       // Another life of the cluster, with an etcd of its own and perhaps the same names.
-      for (const known of [this.everMembers, this.leftMembers, this.joined]) known.clear();
+      const all = [this.everMembers, this.leftMembers, this.joined, this.succeeded];
+      for (const known of all) known.clear();
     }
     this.mustTrust(host, { kind, trusts, signs }, others);
     if (signs !== undefined) this.signs.set(host.id, signs);
@@ -246,30 +308,45 @@ export class FakeHosts {
   }
 
   /**
-   * Law 18: no member is touched that is well while another one is not, which whoever touches it has asked for. One that comes mends
-   * what its machine has.
+   * Law 18: no member is touched that is well while another one is not, which whoever touches it has asked for, nor while nobody
+   * could tell. One that comes mends what its machine has.
    */
   private mayDisturb({ id, who }: Observed, others: readonly Observed[]): void {
     const own = machineOf(who.name);
     const peers = this.membersAmong(others).filter((one) => one.id !== id);
+    const known = this.knowledge(others);
     const ill = peers
       .map((one) => one.who.name)
-      .filter((name) => this.ails(name) !== undefined && this.foundIll?.has(name) !== false);
-    this.foundIll = undefined;
+      .filter((name) => this.ails(name) !== undefined && known.ill?.has(name) === true);
+    this.found = undefined;
+    if (!this.goesOn()) return;
     // What was ill may have left etcd already, for the one that comes.
-    const mends = [who, ...others.map((one) => one.who)].some(
-      ({ name }) => machineOf(name) === own && this.ails(name) !== undefined,
-    );
+    const isIll = (name: string) =>
+      machineOf(name) === own && (this.ails(name) !== undefined || this.isDead(name, others));
+    const mends = [who.name, ...others.map((one) => one.who.name), ...this.everMembers].some(isIll);
+    if (mends) return;
     const [other] = ill;
-    if (other === undefined || mends || !this.goesOn()) return;
-    this.watch.blame("law 18: etcd", `${own} is touched while ${machineOf(other)} is not well`);
+    const [peer] = peers;
+    if (other !== undefined) {
+      this.watch.blame("law 18: etcd", `${own} is touched while ${machineOf(other)} is not well`);
+    } else if (known.ill === undefined && peer !== undefined) {
+      const name = machineOf(peer.who.name);
+      this.watch.blame("law 18: etcd", `${own} is touched while nobody knows how ${name} is`);
+    }
+  }
+
+  /** A member whose host somebody else has ended, and whose machine has got no other one yet. */
+  private isDead(name: string, alive: readonly Observed[]): boolean {
+    const isThere = alive.some(({ who }) => who.name === name);
+    return this.everMembers.has(name) && !isThere && !this.succeeded.has(name);
   }
 
   /** Law 18: etcd itself would refuse it. */
   private leaves(name: string, all: readonly Observed[]): void {
-    const members = this.membersAmong(all).map(({ who }) => who.name);
-    const well = members.filter((one) => one !== name && this.ails(one) === undefined);
-    if (this.ails(name) !== undefined && well.length < quorumOf(members.length)) {
+    const { serving, members } = this.etcdAmong(all);
+    const well = serving.filter((one) => one !== name && this.ails(one) === undefined);
+    const isBurden = this.ails(name) !== undefined || !serving.includes(name);
+    if (members.has(name) && isBurden && !isMajority(well.length, members.size)) {
       this.watch.blame("law 18: etcd", `${name} leaves, and ${well.length} others are no majority`);
     }
     this.leftMembers.add(name);
@@ -287,6 +364,7 @@ export class FakeHosts {
     const runs = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
     const { who } = host;
     if (runs(host) && !this.leftMembers.has(who.name)) this.mayDisturb(host, others);
+    this.succeeded.add(who.name);
     const isOneOfMany =
       runs(host) &&
       others.some(

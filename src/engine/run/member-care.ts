@@ -5,9 +5,10 @@ import { isHostKey } from "../../plan/decisions/hosts.js";
 import type { Observation } from "../../plan/observation.js";
 import type { Plan, RemainingPlan } from "../../plan/plan.js";
 import { isQuiet } from "../../plan/step.js";
+import { mayLeaveDead } from "../../plan/waves/member-care.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { nodeMarkFields } from "../../provider/host-spec.js";
-import type { CallContext, InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { keepsControlPlane, type Target } from "../../records/target.js";
 import type { NextAction } from "../../plan/waves/next-action.js";
@@ -15,16 +16,15 @@ import {
   ailmentsText,
   type EtcdHealth,
   etcdHealthOf,
-  type MemberHost,
   unknownHealth,
 } from "../../workload/etcd/etcd-health.js";
-import { deadMembers } from "./dead-members.js";
 import { hostsFailed } from "./failures.js";
 import { memberJudge } from "./member-hosts.js";
-import { nodeHostOf, type RunBootstrap } from "./run-bootstrap.js";
+import type { RunBootstrap } from "./run-bootstrap.js";
 import type { RunEvent } from "./run-event.js";
 import { isRecording } from "./run-goal.js";
-import type { NodeHost } from "./workload-cluster.js";
+import { membersAmongSeen } from "./seen-members.js";
+import type { WorkloadCluster } from "./workload-cluster.js";
 
 /** Etcd is asked less and less while it is waited for: one that does not answer takes its time. */
 const looksBackoff: Backoff = { firstMs: 500, factor: 1.5, maxMs: 5_000 };
@@ -75,14 +75,15 @@ export class MemberCare {
     if (!this.hasWaited) this.held = undefined;
     this.hasWaited = false;
     if (!isCareDue(plan, records, hostKind)) return undefined;
-    const hosts = membersOf(look, hostKind);
+    const hosts = membersAmongSeen({ target: plan.target, records, hostKind }, observation);
     const known = hosts.map(({ member }) => member);
     const running = hosts.find(({ member }) => member.phase === "runs")?.observed;
     if (running === undefined) return undefined;
     try {
       const cluster = await bootstrap.workloadBeside(observation, running, records, context);
       const report = await cluster.etcd(hosts.map(({ node }) => node));
-      const health = report && etcdHealthOf(report, known);
+      const found = report && etcdHealthOf(report, known);
+      const health = found && (await withoutDead(found, { bootstrap, cluster }));
       bootstrap.noteIll(
         hosts.flatMap(({ observed = [] }) => observed),
         health ?? [],
@@ -120,11 +121,19 @@ export class MemberCare {
  * cluster without keys nobody can ask; the first member of a new one has nobody beside it. Pure.
  */
 function isCareDue(plan: RemainingPlan, records: PriorState, hostKind: string): boolean {
-  const { target, steps, transaction } = plan;
+  return records.transaction?.number === plan.transaction.number
+    ? touchesMembers(plan, records, hostKind)
+    : false;
+}
+
+/** The same of a plan that is not begun yet. Pure. */
+export function touchesMembers(
+  { target, steps, transaction }: RemainingPlan,
+  records: PriorState,
+  hostKind: string,
+): boolean {
   const { revision } = records;
-  const isBegun = records.transaction?.number === transaction.number;
-  if (!isBegun || !keepsControlPlane(target) || records.transaction.keys === undefined)
-    return false;
+  if (!keepsControlPlane(target) || records.transaction?.keys === undefined) return false;
   const members = target.machines.filter(({ controlPlane }) => controlPlane);
   if (revision === undefined && members.length === 1) return false;
   const isMember = memberJudge({ target, records, hostKind });
@@ -134,6 +143,17 @@ function isCareDue(plan: RemainingPlan, records: PriorState, hostKind: string): 
   return transaction.direction === "forward"
     ? revision === undefined || membersDiffer(target, revision.target)
     : (records.transaction.touched ?? []).some(isMemberHost);
+}
+
+/** Etcd once those that are dead have left it, while records still name them. Throws API_SERVER. */
+async function withoutDead(
+  health: EtcdHealth,
+  { bootstrap, cluster }: { readonly bootstrap: RunBootstrap; readonly cluster: WorkloadCluster },
+): Promise<EtcdHealth> {
+  const leaving = mayLeaveDead(health);
+  if (leaving.length === 0) return health;
+  await bootstrap.removeDead(cluster, new Set(leaving.flatMap(({ host }) => host ?? [])));
+  return health.filter((one) => !leaving.includes(one));
 }
 
 /** What Capstan keeps on Nodes does not count: nothing is disturbed for it. */
@@ -153,40 +173,6 @@ function memberSpecs({ machines, nodes }: Target): ReadonlyMap<NodeKey, JsonObje
         return [keyOf(node), Object.fromEntries(fields)];
       }),
   );
-}
-
-interface SeenMember {
-  readonly member: MemberHost;
-  readonly node: NodeHost;
-  /** Absent of one that is gone. */
-  readonly observed?: Observed;
-}
-
-/** Hosts of the control plane that are there, and those that etcd may still count on. Pure. */
-function membersOf({ plan, observation, records }: CareLook, hostKind: string): SeenMember[] {
-  const known = { target: plan.target, records, hostKind };
-  const isMember = memberJudge(known);
-  const dead = deadMembers(known, observation);
-  const deadNames = new Set(dead.map(({ who }) => who.name));
-  const present = [...observation.observedResources.values(), ...observation.unrecorded].filter(
-    (one) => one !== "gone",
-  );
-  const living = present.filter(
-    ({ who, phase }) =>
-      who.kind === hostKind && phase !== "gone" && isMember(who.name) && !deadNames.has(who.name),
-  );
-  return [
-    ...living.map((observed): SeenMember => ({
-      member: memberHost(observed, observed.phase === "ready" ? "runs" : "pending"),
-      node: nodeHostOf(observed),
-      observed,
-    })),
-    ...dead.map((one) => ({ member: memberHost(one, "dead"), node: nodeHostOf(one) })),
-  ];
-}
-
-function memberHost({ who }: Pick<Observed, "who">, phase: MemberHost["phase"]): MemberHost {
-  return { key: keyOf(who), name: who.name, phase };
 }
 
 /** DEADLINE, of each host whose member is not well. */

@@ -243,9 +243,13 @@ export class RunBootstrap {
     return this.announced;
   }
 
-  /** kubeadm lets nobody join an etcd that counts on members which do not answer. Each is asked for once in a run. */
-  private async removeDead(store: WorkloadCluster): Promise<void> {
-    for (const host of this.dead.filter(({ who }) => !this.left.has(who.token))) {
+  /**
+   * Takes members out of etcd whose hosts are dead: all, or some by their keys. kubeadm lets nobody join an etcd that counts on members
+   * which do not answer. Each is asked for once in a run. Throws API_SERVER.
+   */
+  async removeDead(store: WorkloadCluster, keys?: ReadonlySet<NodeKey>): Promise<void> {
+    const due = this.dead.filter(({ who }) => !this.left.has(who.token));
+    for (const host of due.filter(({ who }) => keys?.has(keyOf(who)) ?? true)) {
       await store.removeMember(nodeHostOf(host));
       this.left.add(host.who.token);
     }

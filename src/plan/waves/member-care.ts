@@ -14,8 +14,6 @@ interface MemberChange {
   readonly deleted: ReadonlySet<NodeKey>;
   /** Machines that get another host, which joins. */
   readonly succeeded: readonly string[];
-  /** It also commits: what is dead by then is nobody's to wait for. */
-  readonly commits: boolean;
 }
 
 /** Why a round has to wait. */
@@ -28,18 +26,22 @@ interface EtcdHold {
 /**
  * What stands in the way of a change of the control plane: no member is touched while another one is not well, and none that is
  * ill goes, or gets a successor, while the others are no majority without it. What mends an ill member waits for no other, and a
- * change of it in place takes nothing from anybody. Those that are dead leave etcd when the next one joins. Pure.
+ * change of it in place takes nothing from anybody. Those that are dead leave etcd when the next one joins, or before nothing names
+ * them any more. While etcd cannot be asked none joins, and none that is dead loses its record. Pure.
  * Source: docs/adr/0047.
  */
 export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | undefined {
-  const { changed, deleted, succeeded, commits } = change;
+  const { changed, deleted, succeeded } = change;
   const isSucceeded = ({ host }: MemberHealth) =>
     host !== undefined && succeeded.some((machine) => isHostOf(machine, nodeName(host)));
   const isDisturbed = ({ host }: MemberHealth) =>
     host !== undefined && (changed.has(host) || deleted.has(host));
   const touched = health.filter((one) => isSucceeded(one) || isDisturbed(one));
+  const unknown = health.filter(({ state }) => state === "unknown");
+  const forgets = touched.some((one) => one.state === "dead" && isDisturbed(one));
+  if (unknown.length > 0 && (forgets || succeeded.length > 0)) return holdBy(unknown);
   const mends = touched.length > 0 && touched.every(isIll);
-  const excusesDead = commits || succeeded.length > 0;
+  const excusesDead = succeeded.length > 0;
   const others = health.filter(
     (one) =>
       one.state !== "well" && !touched.includes(one) && !(excusesDead && one.state === "dead"),
@@ -51,6 +53,16 @@ export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | u
   const voters = health.filter(({ votes }) => votes);
   const standing = voters.filter((one) => !isIll(one) && !isDisturbed(one));
   return isMajority(standing.length, voters.length) ? undefined : holdBy(ill);
+}
+
+/** Members that etcd counts on in vain, and that may leave it now: all others are well, and a majority without them. Pure. */
+export function mayLeaveDead(health: EtcdHealth): EtcdHealth {
+  const others = health.filter(({ state }) => state !== "dead");
+  const voters = health.filter(({ votes }) => votes);
+  const standing = others.filter(({ votes }) => votes);
+  const isSafe =
+    others.every(({ state }) => state === "well") && isMajority(standing.length, voters.length);
+  return isSafe ? health.filter(({ state }) => state === "dead") : [];
 }
 
 /** Whether a member is known not to serve. Pure. */

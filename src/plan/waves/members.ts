@@ -46,7 +46,6 @@ export function heldByEtcd(
       changed: new Set(disturbed.map(hostOf)),
       deleted: new Set(old.map(hostOf)),
       succeeded,
-      commits,
     },
     etcd,
   );

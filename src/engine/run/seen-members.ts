@@ -1,0 +1,53 @@
+import { keyOf } from "../../graph/graph.js";
+import type { Observation } from "../../plan/observation.js";
+import type { Observed } from "../../provider/port.js";
+import type { PriorState } from "../../records/prior-state.js";
+import type { Target } from "../../records/target.js";
+import type { MemberHost } from "../../workload/etcd/etcd-health.js";
+import { deadMembers } from "./dead-members.js";
+import { memberJudge } from "./member-hosts.js";
+import { nodeHostOf } from "./run-bootstrap.js";
+import type { NodeHost } from "./workload-cluster.js";
+
+interface KnownCluster {
+  readonly target: Target;
+  readonly records: PriorState;
+  readonly hostKind: string;
+}
+
+/** A host that etcd may count on, and how its own cluster knows it. */
+export interface SeenMember {
+  readonly member: MemberHost;
+  readonly node: NodeHost;
+  /** Absent of one that is gone. */
+  readonly observed?: Observed;
+}
+
+/** Hosts of the control plane that are there, and those that etcd may still count on. Pure. */
+export function membersAmongSeen(known: KnownCluster, observation: Observation): SeenMember[] {
+  const isMember = memberJudge(known);
+  const dead = deadMembers(known, observation);
+  const deadNames = new Set(dead.map(({ who }) => who.name));
+  const present = [...observation.observedResources.values(), ...observation.unrecorded].filter(
+    (one) => one !== "gone",
+  );
+  const living = present.filter(
+    ({ who, phase }) =>
+      who.kind === known.hostKind &&
+      phase !== "gone" &&
+      isMember(who.name) &&
+      !deadNames.has(who.name),
+  );
+  return [
+    ...living.map((observed): SeenMember => ({
+      member: memberHost(observed, observed.phase === "ready" ? "runs" : "pending"),
+      node: nodeHostOf(observed),
+      observed,
+    })),
+    ...dead.map((one) => ({ member: memberHost(one, "dead"), node: nodeHostOf(one) })),
+  ];
+}
+
+function memberHost({ who }: Pick<Observed, "who">, phase: MemberHost["phase"]): MemberHost {
+  return { key: keyOf(who), name: who.name, phase };
+}
