@@ -23,6 +23,7 @@ import { authorityExpiries, type CertificateExpiry } from "../source/certificate
 import { heldNode, nodeFields } from "../drift/node-fields.js";
 import { asNodesTell, type ObservedResource, type ObservedResources } from "../plan/observation.js";
 import { leavingText } from "../plan/decisions/verdicts.js";
+import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
 import { whyFailed } from "../provider/failure.js";
 import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
 import type { Direction, TransactionGoal } from "../records/transaction.js";
@@ -90,6 +91,8 @@ export interface ClusterReport {
   readonly interruptedOperations: readonly string[];
   readonly infrastructure: readonly ResourceReport[];
   readonly machines: readonly MachineReport[];
+  /** How the members of its etcd are; absent: there is none, or nobody can tell. */
+  readonly etcd?: EtcdHealth;
   /** Until when its authorities count; none of a cluster without keys. */
   readonly certificates: readonly CertificateExpiry[];
   /** Alive in the cloud with this cluster's marks, and in no record. */
@@ -137,6 +140,7 @@ export function describeCluster(
     interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
+    etcd: seen?.etcd,
     certificates: authorityExpiries(recordedKeys(state), nowMs),
     strangers: seen === undefined ? [] : unrecordedOf(seen, planned),
     cloudError: look !== undefined && "failed" in look ? look.failed : undefined,

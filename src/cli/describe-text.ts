@@ -12,6 +12,7 @@ import type {
   ShownPhase,
 } from "./describe-report.js";
 import type { CommandContext } from "./context.js";
+import { etcdText, isEtcdWell } from "../workload/etcd/etcd-health.js";
 import { rowLines, wrap } from "./fit.js";
 import { openTransactionText } from "./open-transaction.js";
 import { type Cells, facts, firstThatFits, openTable } from "./table.js";
@@ -97,19 +98,21 @@ export function machineText(
   ].join("\n");
 }
 
-function headerLines({ cluster, stack, provider, clusterUid, revision }: ClusterReport): string[] {
+function headerLines(report: ClusterReport): string[] {
+  const { cluster, stack, provider, clusterUid, revision, etcd } = report;
   return facts("", [
     ["Cluster", cluster ?? stack],
     ["Stack", stack],
     ["Provider", provider ?? ""],
     ["UID", clusterUid ?? ""],
     ["Revision", revision === 0 ? "none yet" : String(revision)],
+    ["Etcd", etcd !== undefined && isEtcdWell(etcd) ? etcdText(etcd) : ""],
   ]);
 }
 
 function warningsOf(report: ClusterReport, nowMs: number): string[] {
   const { openTransaction: open, interruptedOperations, strangers, cloudError } = report;
-  const { certificates } = report;
+  const { certificates, etcd } = report;
   return [
     ...(open === null
       ? []
@@ -124,6 +127,7 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
     ...interruptedOperations.map((operation) => `Interrupted: ${operation}`),
     ...strangers.map((what) => `In the cloud but in no record: ${what}`),
     ...certificates.filter(({ withinDays }) => withinDays !== undefined).map(expiryText),
+    ...(etcd === undefined || isEtcdWell(etcd) ? [] : [`Etcd: ${etcdText(etcd)}`]),
     ...(cloudError === undefined ? [] : [`The cloud could not be looked at: ${cloudError}`]),
   ];
 }

@@ -3,7 +3,7 @@ import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
-import { type MachineHealth, healthOf } from "../drift/health.js";
+import { type MachineHealth, healthOf, type HealthRules } from "../drift/health.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
@@ -121,6 +121,7 @@ export class ClusterReconcile {
         newClusterUid: () => this.options.newClusterUid(),
         newDigestKey: () => this.options.newDigestKey(),
         nodeReports: this.options.nodeReports,
+        asksEtcd: true,
         ownerMark: () => this.options.ownerMark,
         owner: source.owner,
         by,
@@ -151,16 +152,15 @@ export class ClusterReconcile {
     if (failedAttempt === undefined) cluster.succeeded();
     await this.show(view);
     const { nextMs } = this.health(state, observation);
-    const ends = [failedAttempt?.untilMs, frozen?.thawsAtMs, nextMs].filter(
-      (ms) => ms !== undefined,
-    );
+    const all = [failedAttempt?.untilMs, frozen?.thawsAtMs, nextMs];
+    const ends = all.filter((ms) => ms !== undefined);
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
     cluster.settled(
       view,
       omitUndefined({
         digest: intent.digest,
         observedDigest: observedDigestOf(everything(observation), this.request.provider),
-        nodesDigest: observation.nodes && nodesDigestOf(observation.nodes),
+        nodesDigest: observation.nodes && nodesDigestOf(observation.nodes, observation.etcd),
         untilMs,
       }),
     );
@@ -223,8 +223,9 @@ export class ClusterReconcile {
           if (event.kind !== "resource") offer();
         },
         onObservation: (now, shown) => {
-          // Who is in the middle of something asks no Nodes: they are as they were.
-          last = { state: now, observation: omitUndefined({ ...shown, nodes: observation.nodes }) };
+          // Who is in the middle of something asks no Nodes, and tells of etcd where it waits for it: they are as they were.
+          const { nodes, etcd } = observation;
+          last = { state: now, observation: omitUndefined({ ...shown, nodes, etcd }) };
           offer();
         },
       });
@@ -257,7 +258,8 @@ export class ClusterReconcile {
     const { cluster, engine, provider, intent, signal } = this.request;
     const state = await engine.readState(plan.stack);
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
-    const looked = { provider, records: state, context: callContext(clock, signal) };
+    const context = callContext(clock, signal);
+    const looked = { provider, records: state, context, asksEtcd: true };
     const observation = await this.options.nodeReports.observe(scope, looked);
     if (result.kind === "done") {
       if (this.failedAttempt === undefined) cluster.succeeded();
@@ -350,9 +352,12 @@ export class ClusterReconcile {
   }
 
   private health(state: StackState, observation: Observation): MachineHealth {
+    return healthOf(state, observation, this.healthRules());
+  }
+
+  private healthRules(): HealthRules {
     const { desired, liveAnnotations } = this.request.intent;
-    const rules = { objects: objectsOf(desired), nowMs: this.options.clock.now(), liveAnnotations };
-    return healthOf(state, observation, rules);
+    return { objects: objectsOf(desired), nowMs: this.options.clock.now(), liveAnnotations };
   }
 
   private view(
@@ -376,6 +381,7 @@ export class ClusterReconcile {
     return omitUndefined({
       records: state,
       observedResources: asNodesTell(observation),
+      etcd: observation.etcd,
       isSettled,
       nowMs: clock.now(),
       phase:

@@ -3,11 +3,12 @@ import type { NodeReports } from "../engine/run/node-reports.js";
 import type { NodeKey } from "../graph/graph.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, NodeReport } from "../provider/port.js";
+import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
 import type { ClusterState } from "./cluster-state.js";
 import { lookPaced, type Pace } from "./paced-looks.js";
 
 interface NodePolling extends Pace {
-  readonly nodeReports: Pick<NodeReports, "of">;
+  readonly nodeReports: Pick<NodeReports, "of" | "etcdOf">;
   readonly providers: readonly InfrastructureProvider[];
   readonly context: CallContext;
   readonly remembered: () => ReadonlyMap<string, ClusterState>;
@@ -37,16 +38,24 @@ async function inspect(key: string, cluster: ClusterState, polling: NodePolling)
   const { records, observedResources } = view;
   const provider = providers.find(({ name }) => name === records.transaction?.target.provider);
   if (provider === undefined) return;
-  const nodes = await nodeReports.of({ observedResources }, { provider, records, context });
+  const looked = { provider, records, context, asksEtcd: true };
+  const nodes = await nodeReports.of({ observedResources }, looked);
+  if (nodes === undefined) return;
+  const observation = { observedResources, unrecorded: [], listed: 0, nodes };
+  const etcd = await nodeReports.etcdOf(observation, looked);
   // Work that went on meanwhile has looked for itself.
-  if (nodes === undefined || cluster.baseline !== baseline) return;
-  if (nodesDigestOf(nodes) === baseline.nodesDigest) return;
+  if (cluster.baseline !== baseline) return;
+  if (nodesDigestOf(nodes, etcd?.health) === baseline.nodesDigest) return;
   cluster.unsettled();
   onChange(key);
 }
 
-/** Tells whether Nodes say the same in two looks: order does not count. Pure. */
-export function nodesDigestOf(nodes: ReadonlyMap<NodeKey, NodeReport>): string {
+/** Tells whether Nodes, and members of etcd, say the same in two looks: neither order nor words of an ailment count. Pure. */
+export function nodesDigestOf(
+  nodes: ReadonlyMap<NodeKey, NodeReport>,
+  etcd: EtcdHealth = [],
+): string {
   const sorted = [...nodes].toSorted(([left], [right]) => (left < right ? -1 : 1));
-  return digestOf(sorted, 16);
+  const members = etcd.map(({ name, state }) => `${name} ${state}`).toSorted();
+  return digestOf([sorted, members], 16);
 }

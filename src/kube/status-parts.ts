@@ -10,6 +10,7 @@ export interface ConditionState {
     | "Progressing"
     | "CertificatesValid"
     | "CertificatesAvailable"
+    | "EtcdClusterHealthy"
     | "Deleting"
     | "DrainingSucceeded"
     | "RemediationAllowed";

@@ -22,6 +22,7 @@ import type { RolloutSet } from "../sets/rollout.js";
 import type { CertificateReport } from "../source/certificate-report.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 import { certificatesIn, certificateStates } from "./certificate-status.js";
+import { etcdStates } from "./etcd-status.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
 import { conditionsOf, errorOf, type ConditionState } from "./status-parts.js";
@@ -87,7 +88,7 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
 
 /**
  * Ready: all that is asked for is there. Progressing: a transaction is under way. Of a cluster with keys also
- * CertificatesValid and CertificatesAvailable. Pure.
+ * CertificatesValid and CertificatesAvailable, and EtcdClusterHealthy where etcd was asked. Pure.
  */
 export function clusterConditionsOf(
   cluster: LiveObject,
@@ -117,6 +118,7 @@ export function clusterConditionsOf(
       message: progress?.reason ?? "",
     },
     ...certificateStates(input.certificates),
+    ...etcdStates(view.etcd),
   ];
   const about = { now: timeText(view.nowMs), generation: generationOf(cluster) };
   return conditionsOf(cluster, states, about);

@@ -1,5 +1,6 @@
 import type { CloudIdentity, Found, NodeReport, Observed } from "../provider/port.js";
 import type { NodeKey } from "../graph/graph.js";
+import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
 import { sameJson, type JsonObject } from "../api/json.js";
 
 /** A resource that the cloud shows, as it is to be planned with. */
@@ -37,6 +38,8 @@ export interface Observation {
   readonly externals?: ExternalSights;
   /** What Nodes say of themselves, by their hosts; absent: nobody has asked them, or their cluster does not answer. */
   readonly nodes?: ReadonlyMap<NodeKey, NodeReport>;
+  /** How the members of etcd are; absent: nobody has asked, or nobody can tell. */
+  readonly etcd?: EtcdHealth;
   /** Until when certificates of members count, by their hosts, milliseconds since the epoch; absent: nobody has asked, or none answers. */
   readonly certificates?: ReadonlyMap<NodeKey, number>;
 }

@@ -7,6 +7,7 @@ import type { ObservedResources } from "../plan/observation.js";
 import type { Direction } from "../records/transaction.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { DeletionWait } from "../workload/drain/deletion-stage.js";
+import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
 import type { Target, TargetMachine } from "../records/target.js";
 
 /** What the engine is about to do, or has just done. */
@@ -71,6 +72,8 @@ export interface ClusterView {
   readonly planned?: Target;
   readonly progress?: Progress;
   readonly drift?: DriftStatus;
+  /** How the members of its etcd were when they were asked; absent: nobody has, or can. */
+  readonly etcd?: EtcdHealth;
   /** What health checks find among its machines; absent: nobody has looked. */
   readonly health?: readonly CheckedHealth[];
   readonly terminalError?: TerminalError;

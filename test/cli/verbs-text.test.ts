@@ -131,6 +131,24 @@ describe("describe as text", () => {
     assert.match(text, /The cloud could not be looked at: no answer/);
   });
 
+  it("shows how etcd is: in short where all is well, else as a warning", () => {
+    const member = (name: string) =>
+      ({ host: nodeKey("Host", name), name: `Host/${name}`, votes: true }) as const;
+    const well = [0, 1, 2].map((at) => ({ ...member(`cp-${at}`), state: "well" }) as const);
+    const silent = { ...member("cp-2"), state: "ill", why: "its etcd does not answer" } as const;
+    const unknown = { ...member("cp-0"), state: "unknown", why: "no API server answers" } as const;
+    const shown = (etcd: ClusterReport["etcd"]) =>
+      clusterText({ ...report, ...(etcd && { etcd }) }, plain, now)
+        .split("\n")
+        .filter((line) => line.startsWith("Etcd"));
+    assert.deepEqual(shown(well), ["Etcd:       3 members, all well"]);
+    assert.deepEqual(shown([...well.slice(0, 2), silent]), [
+      "Etcd: 2 of 3 members well: Host/cp-2: its etcd does not answer",
+    ]);
+    assert.deepEqual(shown([unknown]), ["Etcd: not known: no API server answers"]);
+    assert.deepEqual(shown(undefined), []);
+  });
+
   const durations: { ms: number; want: string }[] = [
     { ms: -5, want: "0s" },
     { ms: 999, want: "0s" },

@@ -8,6 +8,7 @@ import { NodeReports } from "../../src/engine/run/node-reports.js";
 import { type NodeKey, nodeKey } from "../../src/graph/graph.js";
 import type { InfrastructureProvider, NodeReport } from "../../src/provider/port.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
+import type { EtcdHealth } from "../../src/workload/etcd/etcd-health.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { FakeEngine } from "../support/fake-engine.js";
@@ -20,20 +21,24 @@ function nodesOf(kubelet: string): Map<NodeKey, NodeReport> {
 }
 
 /** A cluster that had nothing left to do when its Nodes said this. */
-function settled(nodes?: ReadonlyMap<NodeKey, NodeReport>): ClusterState {
+function settled(nodes?: ReadonlyMap<NodeKey, NodeReport>, etcd?: EtcdHealth): ClusterState {
   const records = { transaction: { target: { provider: "cloud" } } };
   const view = { records, observedResources: new Map() } as unknown as ClusterView;
   const state = new ClusterState();
   const baseline = { digest: "asked", observedDigest: "seen" };
   state.settled(
     view,
-    nodes === undefined ? baseline : { ...baseline, nodesDigest: nodesDigestOf(nodes) },
+    nodes === undefined ? baseline : { ...baseline, nodesDigest: nodesDigestOf(nodes, etcd) },
   );
   return state;
 }
 
 /** What a look says of one cluster, and how often its Nodes were asked. */
-async function look(state: ClusterState, said: ReadonlyMap<NodeKey, NodeReport> | undefined) {
+async function look(
+  state: ClusterState,
+  said: ReadonlyMap<NodeKey, NodeReport> | undefined,
+  health?: EtcdHealth,
+) {
   const clock = new FakeClock(0, "manual");
   const ended = new AbortController();
   const told: string[] = [];
@@ -44,6 +49,7 @@ async function look(state: ClusterState, said: ReadonlyMap<NodeKey, NodeReport> 
         asked += 1;
         return Promise.resolve(said);
       },
+      etcdOf: () => Promise.resolve(health && { health, certificates: new Map() }),
     },
     providers: [{ name: "cloud" } as InfrastructureProvider],
     context: callContext(clock, ended.signal),
@@ -75,6 +81,15 @@ describe("a look at the Nodes of settled clusters", () => {
       assert.deepEqual(await look(state, nodesOf("1.33.9")), { told: ["default/one"], asked: 1 });
       assert.equal(state.baseline, undefined);
     }
+  });
+
+  it("has a cluster looked at in full whose etcd is otherwise, in whatever words", async () => {
+    const ill = (why: string): EtcdHealth => [{ name: "a", votes: true, state: "ill", why }];
+    const well: EtcdHealth = [{ name: "a", votes: true, state: "well" }];
+    const told = async (before: EtcdHealth, now: EtcdHealth) =>
+      (await look(settled(nodesOf("1.34.2"), before), nodesOf("1.34.2"), now)).told;
+    assert.deepEqual(await told(well, ill("no answer")), ["default/one"]);
+    assert.deepEqual(await told(ill("no answer"), ill("refused")), []);
   });
 
   it("takes no answer for no news, and asks nothing of a cluster that is worked on", async () => {

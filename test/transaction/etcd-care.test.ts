@@ -138,6 +138,27 @@ describe("a control plane whose etcd is asked", function () {
     assert.equal(asked, 0);
   });
 
+  it("is known to the plan, which tells what its run would wait for in the same words", async () => {
+    const { engine, reasons, hostOf } = await threeMembers();
+    const { hosts } = engine.cloud;
+    const told = async (...names: readonly string[]) =>
+      (await engine.plan(large(...names))).foreseen?.map(({ message }) => message);
+    assert.equal(await told("cp-0"), undefined);
+    const sick = hostOf("cp-2");
+    hosts.ails = (host) => (host === sick ? "it is out of space" : undefined);
+    const words = `etcd has to be well first: LocalHost/${sick}: its etcd says "it is out of space"`;
+    assert.deepEqual(await told("cp-0"), [words]);
+    assert.equal(await told("cp-0", "cp-2"), undefined, "what mends comes first");
+    const asks = hosts.asks;
+    assert.equal(await told(), undefined);
+    // Its Nodes, and nothing else.
+    assert.equal(hosts.asks, asks + 1);
+    await engine.up(large("cp-0"));
+    assert.ok(reasons.includes(words), reasons.join("\n"));
+    hosts.answers = () => false;
+    assert.deepEqual(await told("cp-0"), ["etcd has to be well first: no API server answers"]);
+  });
+
   it("counts no more on a member that is gone once its records are, also where fewer are wanted", async () => {
     const { engine, hostOf } = await threeMembers();
     const { hosts } = engine.cloud;

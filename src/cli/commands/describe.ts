@@ -58,7 +58,7 @@ async function reportOf(
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
   try {
-    const looked = { provider, records: state, context: call };
+    const looked = { provider, records: state, context: call, asksEtcd: true };
     const observation = await new NodeReports(openWorkload).observe(scope, looked);
     return describeCluster(stack, state, { nowMs, provider, observation });
   } catch (error) {

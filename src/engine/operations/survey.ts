@@ -37,6 +37,7 @@ import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
 import { planOpenImport } from "./import.js";
 import { findFacts, type FoundFacts } from "./found-facts.js";
+import { withEtcdWarning } from "./etcd-warning.js";
 import { withPreflight } from "./preflight.js";
 import { type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
@@ -89,6 +90,8 @@ interface SurveyInput {
   /** What drift the plan leaves as it is. */
   readonly driftRules: PlanDriftRules;
   readonly nodeReports: NodeReports;
+  /** Etcd is asked whatever the plan does: somebody shows how it is. */
+  readonly asksEtcd?: boolean;
 }
 
 /** A plan, the observation that it was made from, and the drift filter in between. */
@@ -116,7 +119,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const cluster = clusterNameOf(desired.cluster);
   const known = state.transaction?.clusterUid;
   const scope = known === undefined ? { cluster } : { cluster, clusterUid: known };
-  const looked = { provider, records: state, context };
+  const looked = { provider, records: state, context, asksEtcd: input.asksEtcd ?? false };
   const observation = await input.nodeReports.observe(scope, looked);
   await refuseEarlierLife(observation, input);
   if (goesOnWithImport(input)) {
@@ -157,7 +160,12 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       input.driftRules,
     ),
   );
-  const plan = await withPreflight(found.plan, { provider, prior: state, context });
+  const checked = await withPreflight(found.plan, { provider, prior: state, context });
+  const plan = await withEtcdWarning(checked, {
+    ...looked,
+    observation,
+    reports: input.nodeReports,
+  });
   return { ...found, plan, observation };
 }
 

@@ -6,6 +6,9 @@ import type { CallContext, NodeReport } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { keepsControlPlane, type Target } from "../../records/target.js";
 import { marksOf } from "../../workload/node-marks.js";
+import { type EtcdHealth, etcdHealthOf, unknownHealth } from "../../workload/etcd/etcd-health.js";
+import type { EtcdReport } from "../../workload/etcd/etcd-report.js";
+import { membersAmongSeen, type SeenMember } from "./seen-members.js";
 import { nodeHostOf, type RunBootstrap } from "./run-bootstrap.js";
 import type { MarkedHost } from "./workload-cluster.js";
 
@@ -44,23 +47,53 @@ export async function nodesAmong(
   );
 }
 
+/** Etcd as its members tell, and until when their certificates count, milliseconds since the epoch, where they tell. */
+export interface EtcdLook {
+  readonly health: EtcdHealth;
+  /** As etcd on a member shows its own, which was made with the others. */
+  readonly certificates: ReadonlyMap<NodeKey, number>;
+}
+
 /**
- * Until when the certificates of members count, milliseconds since the epoch, as etcd on them shows its own, which was made with the
- * others. Of a member that does not answer nothing is known. Throws what `nodesAmong` throws.
+ * How etcd is, asked once. Where it cannot be asked, nobody knows how those are that run. Undefined where nobody can tell: no member
+ * runs, or etcd is outside of the cluster's pods. `because`: the cluster has just not answered, and is not asked again. Throws nothing but
+ * an interruption.
  */
-export async function certificatesAmong(
-  { bootstrap, observation, records, context }: SeenHosts,
-  { machines }: Pick<Target, "machines">,
-): Promise<ReadonlyMap<NodeKey, number>> {
-  const members = machines.flatMap(({ controlPlane, host }) => (controlPlane ? [host] : []));
-  const hosts = [...presentAmong(members, observation)];
-  const [first] = hosts;
-  if (first === undefined) return new Map();
-  const cluster = await bootstrap.workloadBeside(observation, first[1], records, context);
-  const report = await cluster.etcd(hosts.map(([, host]) => nodeHostOf(host)));
+export async function etcdAmong(
+  { bootstrap, observation, records, context }: SeenHosts & { readonly observation: Observation },
+  { hostKind, because }: { readonly hostKind: string; readonly because?: string | undefined },
+): Promise<EtcdLook | undefined> {
+  const { transaction } = records;
+  if (transaction === undefined || !keepsControlPlane(transaction.target)) return undefined;
+  const { target } = transaction;
+  const hosts = membersAmongSeen({ target, records, hostKind }, observation);
+  const members = hosts.map(({ member }) => member);
+  const running = hosts.find(({ member }) => member.phase === "runs")?.observed;
+  if (running === undefined) return undefined;
+  const unknown = (why: string) => ({
+    health: unknownHealth(why, members),
+    certificates: new Map<NodeKey, number>(),
+  });
+  if (because !== undefined) return unknown(because);
+  try {
+    const cluster = await bootstrap.workloadBeside(observation, running, records, context);
+    const report = await cluster.etcd(hosts.map(({ node }) => node));
+    const health = report && etcdHealthOf(report, members);
+    return health && { health, certificates: certificatesIn(report, hosts) };
+  } catch (error) {
+    context.signal.throwIfAborted();
+    if (!isCapstanError(error)) throw error;
+    return unknown(error.message);
+  }
+}
+
+function certificatesIn(
+  { members }: EtcdReport,
+  hosts: readonly SeenMember[],
+): ReadonlyMap<NodeKey, number> {
   return new Map(
-    hosts.flatMap(([key, { who }]) => {
-      const answer = report?.members.find(({ host }) => host === who.name)?.answer;
+    hosts.flatMap(({ member: { key, name } }) => {
+      const answer = members.find(({ host }) => host === name)?.answer;
       const untilMs = answer?.kind === "answered" ? answer.certificateUntilMs : undefined;
       return untilMs === undefined ? [] : [[key, untilMs] as const];
     }),

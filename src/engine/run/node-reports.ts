@@ -12,7 +12,7 @@ import type {
 } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
-import { certificatesAmong, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
+import { etcdAmong, type EtcdLook, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
 import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import type { OpenWorkload } from "./workload-cluster.js";
@@ -20,16 +20,20 @@ import type { OpenWorkload } from "./workload-cluster.js";
 /** A cluster that cannot be reached from here is asked less and less. */
 const silenceBackoff: Backoff = { firstMs: 60_000, factor: 2, maxMs: 30 * 60_000 };
 
-interface Looked {
+export interface Looked {
   readonly provider: InfrastructureProvider;
   readonly records: PriorState;
   readonly context: CallContext;
+  /** Somebody wants to know how etcd is: one more round of calls. */
+  readonly asksEtcd?: boolean;
 }
 
 interface Silence {
   readonly failures: number;
   /** Milliseconds since the epoch. */
   readonly untilMs: number;
+  /** What it failed with. */
+  readonly why: string;
 }
 
 /**
@@ -55,27 +59,29 @@ export class NodeReports {
   /** The observation with what Nodes say; as it is where nobody says anything. Throws nothing but an interruption. */
   async over(observation: Observation, looked: Looked): Promise<Observation> {
     const nodes = await this.of(observation, looked);
-    if (nodes === undefined) return observation;
-    const certificates = await this.certificatesOf(observation, looked);
-    return omitUndefined({ ...observation, nodes, certificates });
+    const etcd = await this.etcdOf(omitUndefined({ ...observation, nodes }), looked);
+    const certificates =
+      etcd !== undefined && etcd.certificates.size > 0 ? etcd.certificates : undefined;
+    return omitUndefined({ ...observation, nodes, etcd: etcd?.health, certificates });
   }
 
-  /** Of a cluster that wants them renewed, and whose Nodes have just answered. Throws nothing but an interruption. */
-  private async certificatesOf(
+  /**
+   * How etcd is, where somebody asks for it or wants its members renewed in time. Undefined where nobody asks, or can tell; a cluster
+   * whose Nodes have just not answered is not asked again. Throws nothing but an interruption.
+   */
+  async etcdOf(
     observation: Observation,
-    { provider, records, context }: Looked,
-  ): Promise<Observation["certificates"]> {
-    const target = records.transaction?.target;
-    if (target === undefined || renewalDaysOf(target.objects) === undefined) return undefined;
+    { provider, records, context, asksEtcd = false }: Looked,
+  ): Promise<EtcdLook | undefined> {
+    const { transaction } = records;
+    if (transaction?.keys === undefined) return undefined;
+    const { target, clusterUid } = transaction;
+    if (!asksEtcd && renewalDaysOf(target.objects) === undefined) return undefined;
     const bootstrap = this.bootstrapOf(target, provider);
-    try {
-      const seen = bootstrap && { bootstrap, observation, records, context };
-      return seen && (await certificatesAmong(seen, target));
-    } catch (error) {
-      context.signal.throwIfAborted();
-      if (!isCapstanError(error)) throw error;
-      return undefined;
-    }
+    if (bootstrap === undefined) return undefined;
+    const because = observation.nodes === undefined ? this.silent.get(clusterUid)?.why : undefined;
+    const { hostKind } = provider;
+    return etcdAmong({ bootstrap, observation, records, context }, { hostKind, because });
   }
 
   /** What a run does at its end, for a cluster of which nothing is to be changed: whoever ran last may have died before. */
@@ -112,7 +118,7 @@ export class NodeReports {
       if (!isCapstanError(error)) throw error;
       const failures = (silence?.failures ?? 0) + 1;
       const untilMs = clock.now() + backoffMs(silenceBackoff, failures);
-      this.silent.set(clusterUid, { failures, untilMs });
+      this.silent.set(clusterUid, { failures, untilMs, why: error.message });
       return undefined;
     }
   }

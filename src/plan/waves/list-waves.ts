@@ -1,5 +1,7 @@
 import { counted } from "../../api/counted.js";
-import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
+import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
+import { machineNameOf } from "../decisions/hosts.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
 import { stepsByKey } from "./host-set.js";
 import { type NextAction, nextAction } from "./next-action.js";
@@ -26,9 +28,28 @@ function leftoverReason({
  * serves as soon as it is made. Pure.
  */
 export function wavesOf(given: RemainingPlan): Wave[] {
-  if (given.empty) return [];
+  return courseOf(given, []).waves;
+}
+
+/**
+ * What an apply would wait for before it touches the control plane, in its words, while etcd is like this; undefined: nothing. A member
+ * that is mended on the way counts as well from then on. Pure.
+ */
+export function foreseenEtcdHold(plan: RemainingPlan, etcd: EtcdHealth): string | undefined {
+  return courseOf(plan, etcd).heldBecause;
+}
+
+interface Course {
+  readonly waves: Wave[];
+  /** Why it would wait for etcd; absent: it would not. */
+  readonly heldBecause?: string;
+}
+
+function courseOf(given: RemainingPlan, etcdBefore: EtcdHealth): Course {
   const waves: Wave[] = [];
+  if (given.empty) return { waves };
   let plan = given;
+  let etcd = etcdBefore;
   const steps = stepsByKey(plan);
   const applied = new Set<NodeKey>();
   const available = new Set([
@@ -36,14 +57,14 @@ export function wavesOf(given: RemainingPlan): Wave[] {
     ...plan.leaving.filter(({ failed }) => !failed).map(({ host }) => host),
   ]);
   for (;;) {
-    const action = nextAction(plan, { applied, available }, steps);
-    if (action.kind === "wait" || action.kind === "waitForEtcd" || action.kind === "clear") {
-      return waves;
-    }
+    const action = nextAction(plan, { applied, available, etcd }, steps);
+    if (action.kind === "waitForEtcd") return { waves, heldBecause: action.reason };
+    if (action.kind === "wait" || action.kind === "clear") return { waves };
     if (action.kind === "commit") {
-      return action.deletions.length > 0
-        ? [...waves, { keys: action.deletions, reason: action.reason }]
-        : waves;
+      if (action.deletions.length > 0) {
+        waves.push({ keys: action.deletions, reason: action.reason });
+      }
+      return { waves };
     }
     if (action.kind === "removeLeftovers") {
       waves.push({ keys: [], reason: leftoverReason(action) });
@@ -53,5 +74,12 @@ export function wavesOf(given: RemainingPlan): Wave[] {
     const keys = [...action.keys, ...action.deletions];
     waves.push({ keys, reason: action.reason });
     for (const key of keys) applied.add(key);
+    etcd = etcd.filter(({ host }) => host === undefined || !keys.some(mends(host)));
   }
+}
+
+/** Tells of what a wave does whether the member on a host is another one afterwards: it is changed, gone, or succeeded. */
+function mends(host: NodeKey): (key: NodeKey) => boolean {
+  const machine = machineNameOf(nodeName(host));
+  return (key) => key === host || machineNameOf(nodeName(key)) === machine;
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { EtcdMemberReport, EtcdReport } from "./etcd-report.js";
@@ -84,6 +85,21 @@ export function ailmentsText(members: EtcdHealth): string {
   const [first, ...others] = members.flatMap((one) => ("why" in one ? [one] : []));
   if (first?.state === "unknown" && others.every(({ why }) => why === first.why)) return first.why;
   return [first, ...others].flatMap((one) => (one ? [`${one.name}: ${one.why}`] : [])).join("; ");
+}
+
+/** Whether all members are known to be well. Pure. */
+export function isEtcdWell(members: EtcdHealth): boolean {
+  return members.every(({ state }) => state === "well");
+}
+
+/** "3 members, all well"; "2 of 3 members well: LocalHost/cp-1: ..."; "not known: no answer". Pure. */
+export function etcdText(members: EtcdHealth): string {
+  const unknown = members.find(({ state }) => state === "unknown");
+  if (unknown !== undefined) return `not known: ${ailmentsText([unknown])}`;
+  const well = members.filter(({ state }) => state === "well").length;
+  const count = counted(members.length, "member");
+  if (isEtcdWell(members)) return well === 1 ? `${count}, well` : `${count}, all well`;
+  return `${well} of ${count} well: ${ailmentsText(members)}`;
 }
 
 /** Whom most members that answer follow. */

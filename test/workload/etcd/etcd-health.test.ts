@@ -3,6 +3,7 @@ import type { NodeKey } from "../../../src/graph/graph.js";
 import {
   ailmentsText,
   etcdHealthOf,
+  etcdText,
   type MemberHost,
   unknownHealth,
 } from "../../../src/workload/etcd/etcd-health.js";
@@ -148,6 +149,18 @@ describe("the health of etcd tells", () => {
       ],
     );
     assert.equal(ailmentsText(health.filter(({ state }) => state === "unknown")), "no answer");
+  });
+
+  it("is told in one line", () => {
+    const told = (members: readonly EtcdMemberReport[]) =>
+      etcdText(etcdHealthOf({ members, alarms: [] }, hosts.slice(0, members.length)));
+    assert.equal(told([...others, member("c")]), "3 members, all well");
+    assert.equal(told([member("a")]), "1 member, well");
+    assert.equal(
+      told([...others, member("c", silent)]),
+      "2 of 3 members well: LocalHost/c: its etcd does not answer (no answer within 5 s)",
+    );
+    assert.equal(etcdText(unknownHealth("no answer", hosts)), "not known: no answer");
   });
 
   it("nothing while no host runs: there is no etcd to take care of", () => {
