@@ -4,6 +4,7 @@ import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
 import { type MachineHealth, healthOf, type HealthRules } from "../drift/health.js";
+import { nextRenewalMs } from "../drift/renewal.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
@@ -152,7 +153,8 @@ export class ClusterReconcile {
     if (failedAttempt === undefined) cluster.succeeded();
     await this.show(view);
     const { nextMs } = this.health(state, observation);
-    const all = [failedAttempt?.untilMs, frozen?.thawsAtMs, nextMs];
+    const renewalMs = nextRenewalMs(state, observation, this.healthRules());
+    const all = [failedAttempt?.untilMs, frozen?.thawsAtMs, nextMs, renewalMs];
     const ends = all.filter((ms) => ms !== undefined);
     const untilMs = ends.length === 0 ? undefined : Math.min(...ends);
     cluster.settled(

@@ -21,21 +21,44 @@ export interface Expiry {
  */
 export function expiringHosts(
   state: PriorState,
-  { observedResources, certificates }: Pick<Observation, "observedResources" | "certificates">,
-  { objects, nowMs }: HealthRules,
+  observation: Certified,
+  rules: HealthRules,
 ): ReadonlyMap<NodeKey, Expiry> {
+  const expiries = expiriesOf(state, observation, rules);
+  return new Map(expiries.filter(([, expiry]) => dueMs(expiry) < rules.nowMs));
+}
+
+/** When the next one of them is due that is not yet, milliseconds since the epoch; undefined: none that anybody knows of. Pure. */
+export function nextRenewalMs(
+  state: PriorState,
+  observation: Certified,
+  rules: HealthRules,
+): number | undefined {
+  const expiries = expiriesOf(state, observation, rules).map(([, expiry]) => dueMs(expiry));
+  const later = expiries.filter((ms) => ms >= rules.nowMs);
+  return later.length === 0 ? undefined : Math.min(...later) + 1_000;
+}
+
+type Certified = Pick<Observation, "observedResources" | "certificates">;
+
+function dueMs({ expiresAtMs, days }: Expiry): number {
+  return expiresAtMs - days * dayMs;
+}
+
+function expiriesOf(
+  state: PriorState,
+  { observedResources, certificates }: Certified,
+  { objects }: Pick<HealthRules, "objects">,
+): (readonly [NodeKey, Expiry])[] {
   const days = renewalDaysOf(objects);
   const { transaction } = state;
-  if (days === undefined || transaction === undefined || isOpen(state)) return new Map();
-  return new Map(
-    transaction.target.machines.flatMap(({ controlPlane, host }) => {
-      const expiresAtMs = certificates?.get(host);
-      const isDue = expiresAtMs !== undefined && expiresAtMs - nowMs < days * dayMs;
-      return controlPlane && isDue && isServing(observedResources.get(host))
-        ? [[host, { expiresAtMs, days }] as const]
-        : [];
-    }),
-  );
+  if (days === undefined || transaction === undefined || isOpen(state)) return [];
+  return transaction.target.machines.flatMap(({ controlPlane, host }) => {
+    const expiresAtMs = certificates?.get(host);
+    return controlPlane && expiresAtMs !== undefined && isServing(observedResources.get(host))
+      ? [[host, { expiresAtMs, days }] as const]
+      : [];
+  });
 }
 
 /** "its certificates expire on 2027-05-04T10:11:12Z, and 30 days before that it is replaced". Pure. */

@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { renewalAnnotation } from "../../src/api/certificate-renewal.js";
 import type { Condition } from "../../src/api/status.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
 import { FakeEngine } from "../support/fake-engine.js";
-import { cluster, machine, type Manifest } from "../support/manifests.js";
+import { annotated, cluster, machine, type Manifest } from "../support/manifests.js";
 
+const dayMs = 24 * 3_600_000;
 const members = ["cp-0", "cp-1", "cp-2"].map((name) => machine(name, { controlPlane: "1.34.2" }));
 
 async function running(of: Manifest = cluster()): Promise<FakeController> {
@@ -47,5 +49,34 @@ describe("the status of a Cluster", () => {
     hosts.answers = () => false;
     await lookAgain(controller, "silent");
     assert.equal(etcdCondition(controller), "Unknown HealthUnknown no API server answers");
+  });
+});
+
+describe("a Cluster whose certificates are renewed", () => {
+  it("is looked at again when the first of them come near, and gets new hosts", async () => {
+    const world = new FakeEngine({ traits: { ...plainWorld, joins: true, tellsTimes: true } });
+    const controller = new FakeController(world);
+    const { hosts } = world.cloud;
+    const first = new Set<string>();
+    const beganMs = world.clock.now();
+    hosts.certificateUntilMs = (host) => {
+      if (first.size < 3) first.add(host);
+      return beganMs + (first.has(host) ? 365 : 730) * dayMs;
+    };
+    controller.server.apply(annotated({ [renewalAnnotation]: "30" }, cluster()), ...members);
+    const outcome = await controller.settle();
+    assert.ok(outcome.kind === "retryAfter", outcome.kind);
+    assert.equal(Math.round((world.clock.now() + outcome.ms - beganMs) / dayMs), 335);
+    const namesNow = () => world.hosts().map(({ who }) => who.name);
+    world.clock.advance(outcome.ms - 60_000);
+    await controller.settle();
+    assert.deepEqual(namesNow().toSorted(), [...first].toSorted(), "not before they are due");
+    world.clock.advance(60_000);
+    await controller.settle();
+    assert.ok(
+      namesNow().every((name) => !first.has(name)),
+      namesNow().join(),
+    );
+    assert.deepEqual(world.cloud.watch.violations, []);
   });
 });
