@@ -181,8 +181,12 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
   const name = pod.metadata?.name ?? "";
   const opening = forward.portForward(namespace, name, [clientPort], output, null, input);
   const channel = await inTime(opening, timeoutMs);
+  const closed = new AbortController();
   try {
-    whenClosed(channel, () => output.end());
+    whenClosed(channel, () => {
+      closed.abort();
+      output.end();
+    });
     const socket = connect({
       socket: Duplex.from({ readable: output, writable: input }),
       servername: "localhost",
@@ -195,6 +199,9 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
     });
     const answer = await answerOf(socket, path, body, timeoutMs);
     return { answer, certificateUntilMs };
+  } catch (error) {
+    if (!closed.signal.aborted) throw error;
+    throw new Error("its connection was closed", { cause: error });
   } finally {
     if (isChannel(channel)) channel.close();
   }

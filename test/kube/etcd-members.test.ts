@@ -64,8 +64,7 @@ describe("a question to a member of etcd", () => {
   ] as const) {
     it(`fails when its connection is closed ${when}, and does not wait for its deadline`, async () => {
       const { message, tookMs } = await silenceOf(connected);
-      assert.match(message, /^no member of etcd answers: .+/);
-      assert.doesNotMatch(message, /within/);
+      assert.equal(message, "no member of etcd answers: its connection was closed");
       assert.ok(tookMs < 4_000, `${tookMs} ms`);
     });
   }
