@@ -7,6 +7,8 @@ import { nodesOf } from "./file/resource.js";
 
 const inPlace = { kind: "inPlace" } as const;
 
+const disruptive = (what: string) => ({ kind: "inPlace", disruptive: what }) as const;
+
 const replace = (reason: string) => ({ kind: "replace", reason }) as const;
 
 /**
@@ -47,11 +49,11 @@ export const rules: Readonly<Record<string, FieldRules>> = {
     zone: replace("a host stays in its zone"),
     diskGib: (from, to) => (Number(to) > Number(from) ? inPlace : replace("a disk only grows")),
     tags: inPlace,
-    kubelet: inPlace,
-    controlPlane: inPlace,
+    kubelet: disruptive("the kubelet restarts"),
+    controlPlane: disruptive("the programs of the control plane restart"),
     containerRuntime: (from, to) =>
       runtimeName(from) === runtimeName(to)
-        ? inPlace
+        ? disruptive("the container runtime restarts")
         : replace("what runs in one container runtime does not go on in another"),
     configSource: inPlace,
     schedulable: inPlace,

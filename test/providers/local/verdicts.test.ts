@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/api/json.js";
 import { unknownValue } from "../../../src/api/unknown.js";
 import type { Verdict } from "../../../src/provider/port.js";
+import { rules } from "../../../providers/local/field-rules.js";
+import { restartsNode } from "../../../providers/local/file/node.js";
 import { localProvider } from "../../support/manifests.js";
 
 const spec: JsonObject = {
@@ -67,4 +69,23 @@ describe("what a change of versions takes in the local cloud", () => {
       if (verdict.kind === "replace") assert.notEqual(verdict.reason, "");
     });
   }
+
+  it("says of every change in place that restarts a node, and of no other, that it is disruptive", () => {
+    const values: JsonObject = {
+      kubelet: "1.35.0",
+      controlPlane: "1.35.0",
+      diskGib: 30,
+      ...runtime("containerd", "2.1.5"),
+    };
+    const recorded = { ...spec, diskGib: 20 };
+    const told = Object.keys(rules["LocalHost"] ?? {}).flatMap((field) => {
+      const wanted = { ...recorded, [field]: values[field] ?? { a: "b" } };
+      const verdict = localProvider().verdict("LocalHost", recorded, wanted);
+      if (verdict.kind !== "inPlace") return [];
+      const isTold = verdict.disruptions?.[field] !== undefined;
+      assert.equal(isTold, restartsNode(recorded, wanted), field);
+      return isTold ? [field] : [];
+    });
+    assert.deepEqual(told.sort(), ["containerRuntime", "controlPlane", "kubelet"]);
+  });
 });
