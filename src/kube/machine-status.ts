@@ -79,10 +79,13 @@ function deletionConditionsOf(
   { phase, leaving, failure }: MachineView,
   { nowMs }: ClusterView,
 ): NodeConditions {
-  if (phase !== "Terminating") return [];
+  const isGoing = phase === "Terminating";
+  // One that is changed in place is drained, too, and is not deleted.
+  if (!isGoing && leaving?.kind !== "draining") return [];
   const message = leaving === undefined ? (failure?.message ?? "") : stageText(leaving);
   const reason = leaving === undefined ? "Deleting" : stageReasons[leaving.kind];
-  const states: ConditionState[] = [{ type: "Deleting", status: "True", reason, message }];
+  const deleting: ConditionState = { type: "Deleting", status: "True", reason, message };
+  const states: ConditionState[] = isGoing ? [deleting] : [];
   if (leaving?.kind === "draining") {
     states.push({ type: "DrainingSucceeded", status: "False", reason: "Draining", message });
   } else if (leaving !== undefined && leaving.kind !== "preDrainHook") {

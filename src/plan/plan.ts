@@ -143,6 +143,8 @@ export interface MachineChange {
   /** The machine of an older MachineSet whose place this one takes. */
   readonly supersedes?: string;
   readonly changes: readonly ChangedField[];
+  /** It is changed in place, and its pods move away first. */
+  readonly drains?: true;
   /** Of what is created, adopted or imported: the inputs that people look at first; absent: the provider names none. */
   readonly inputs?: readonly ResourceInput[];
   /** Of a new host: in what it may differ where the cloud has no room for it, best first; absent: in nothing. */

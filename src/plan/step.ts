@@ -35,6 +35,8 @@ type Deed =
       readonly key: NodeKey;
       readonly changes: readonly ChangedField[];
       readonly reason: string;
+      /** Of a host: its pods move away first, as the change disturbs what runs there. */
+      readonly drains?: true;
     }
   | {
       readonly kind: "delete";
@@ -53,6 +55,16 @@ export function isLettingGo(step: Step): boolean {
 export function isQuiet(step: Step): boolean {
   if (step.kind !== "update" || step.changes.length === 0) return false;
   return step.changes.every(({ path }) => nodeMarkFields.some((mark) => mark === path));
+}
+
+/** The hosts from which pods move away before they are changed where they are. Pure. */
+export function drainingAmong(steps: readonly Step[]): ReadonlySet<NodeKey> {
+  return new Set(steps.filter(isDraining).map(({ key }) => key));
+}
+
+/** Whether pods move away from a host before it is changed where it is. Pure. */
+export function isDraining(step: Step): boolean {
+  return step.kind === "update" && step.drains === true;
 }
 
 /** The paths of a verdict with their values on both sides. */

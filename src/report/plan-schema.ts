@@ -39,6 +39,11 @@ const inputs = Type.Optional(
   ),
 );
 const reason = text("Why; empty where it goes without saying.");
+const drains = Type.Optional(
+  Type.Literal(true, {
+    description: "Of a host: its pods move away before it is changed in place.",
+  }),
+);
 const changeKind = stringEnum(
   [
     "same",
@@ -76,6 +81,7 @@ const machine = closed(
     kind: changeKind,
     supersedes: Type.Optional(text("The machine of an older set whose place it takes.")),
     changes,
+    drains,
     inputs,
     alternatives: Type.Optional(
       list(
@@ -126,7 +132,7 @@ const step = Type.Union(
       { kind: Type.Literal("import"), key, reason },
       "Gives a host that was there before our marks and a record; nothing else of it is changed.",
     ),
-    closed({ kind: Type.Literal("update"), key, changes, reason }, "Changes one in place."),
+    closed({ kind: Type.Literal("update"), key, changes, reason, drains }, "Changes one in place."),
     closed(
       {
         kind: Type.Literal("delete"),

@@ -21,7 +21,7 @@ export interface Progress {
   readonly waves: number;
   readonly keys: readonly NodeKey[];
   readonly reason: string;
-  /** Hosts that are to go, and what each waits for; absent: none waits. */
+  /** Hosts that are to go or to be disturbed, and what each waits for; absent: none waits. */
   readonly leaving?: readonly DeletionWait[];
   readonly startedAtMs: number;
   readonly deadlineAtMs: number;

@@ -101,6 +101,39 @@ describe("projectionOf", () => {
     );
   });
 
+  it("tells of pods that are in the way of a host that is changed where it is, and of no deletion", async () => {
+    const objects = [live(machine("cp-0", { controlPlane: "1.34.2" }))];
+    const [host] = engine.prior.revision?.target.machines ?? [];
+    const blockers = [{ pod: "default/a", why: "its budget allows none" }];
+    const stage = { kind: "draining", sinceMs: 0, blockers } as const;
+    const progress = {
+      phase: "Waiting",
+      transaction: 2,
+      direction: "forward",
+      wave: 1,
+      waves: 1,
+      keys: [],
+      reason: "",
+      leaving: [{ key: host!.host, stage }],
+      startedAtMs: 0,
+      deadlineAtMs: 60_000,
+    } as const;
+    const writes = writesFor(
+      liveCluster(objects),
+      await viewOf(engine, { progress, isSettled: false }),
+    );
+    const [status] = writes.flatMap((write) =>
+      write.kind === "status" && write.on.kind === "Machine" ? [write.patch["status"]] : [],
+    ) as { conditions?: readonly { type: string; status: string; message?: string }[] }[];
+    const told = status?.conditions?.filter(({ type }) => /Deleting|Draining/.test(type)) ?? [];
+    assert.deepEqual(
+      told.map(({ type, status: is, message }) => `${type} ${is} ${message}`),
+      [
+        "DrainingSucceeded False 1 pod has to go first since 1970-01-01T00:00:00Z: default/a (its budget allows none)",
+      ],
+    );
+  });
+
   describe("of versions that a user left out", () => {
     const written = { controlPlane: "v1.34.2", containerRuntime: { name: "containerd" } };
     const asking = (versions: unknown) => changed(machine("cp-0"), ["spec", "versions"], versions);

@@ -2,7 +2,7 @@ import { replacingUnseen } from "../../src/provider/unobservable.js";
 import { CapstanError } from "../../src/api/error.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
-import { nodeKey } from "../../src/graph/graph.js";
+import { keyOf, nodeKey } from "../../src/graph/graph.js";
 import type {
   CallContext,
   CreateContext,
@@ -422,6 +422,10 @@ export class FakeCloud {
       if (from?.phase === "ready" && this.restartsFor(from.spec, spec)) {
         this.hosts.changes(from, this.alive());
       }
+      const isMade = this.watch.isShown("create", keyOf(who));
+      if (from?.phase === "ready" && !isMade && this.disturbs(who, from.spec, spec)) {
+        this.hosts.disturbs(from, this.alive());
+      }
       this.put(id, { spec });
       return this.restartsFor(from?.spec ?? {}, spec)
         ? this.restart(id, process)
@@ -563,6 +567,13 @@ export class FakeCloud {
   private restartsFor(from: JsonObject, to: JsonObject): boolean {
     const isOther = (field: string) => !sameJson(from[field] ?? null, to[field] ?? null);
     return this.traits.restarts === true && ["kubelet", "controlPlane"].some(isOther);
+  }
+
+  /** What runs on hosts of a cloud that runs any restarts with them. */
+  private disturbs({ kind }: Identity, from: JsonObject, to: JsonObject): boolean {
+    const isOther = (field: string) => !sameJson(from[field] ?? null, to[field] ?? null);
+    const restarting = ["kubelet", "controlPlane", "containerRuntime"];
+    return this.traits.joins === true && kind === this.parts.hostKind && restarting.some(isOther);
   }
 
   private restart(id: string, process: CommandProcess): Observed {

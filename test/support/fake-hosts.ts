@@ -69,6 +69,14 @@ export class FakeHosts {
   readonly cordoned = new Set<string>();
   /** Names of hosts that no pod was left on. */
   readonly drained = new Set<string>();
+  /** Asked whenever a Node is to take pods or none, before that has its effect and after it. */
+  onCordon: (what: "drain" | "uncordon") => Promise<void> | undefined = () => undefined;
+  /** How often a host was disturbed that no pod was left on. */
+  drainedFirst = 0;
+  /** The last drain that was asked for found nobody who answers. */
+  private isSilent = false;
+  /** Names of hosts that were disturbed, until they run and take pods again. */
+  private readonly disturbed = new Set<string>();
   /** Pods that do not go from a host, by its name. */
   blockersOf: (host: string, rules: readonly MachineDrainRule[]) => readonly DrainBlocker[] =
     () => [];
@@ -155,22 +163,31 @@ export class FakeHosts {
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);
         }),
-      drain: ({ name }, rules) =>
-        answering(() => {
+      drain: async ({ name }, rules) => {
+        await this.onCordon("drain");
+        this.isSilent = true;
+        const look = await answering(() => {
+          this.isSilent = false;
           this.cordoned.add(name);
           const blockers = this.blockersOf(name, rules);
           if (blockers.length === 0) this.drained.add(name);
           return { blockers };
-        }),
+        });
+        await this.onCordon("drain");
+        return look;
+      },
       keepMarks: (hosts) =>
         answering(() => {
           for (const { host, marks } of hosts) this.marks.set(host.name, marks);
         }),
       attachedVolumes: ({ name }) => answering(() => this.volumesOf(name)),
-      uncordon: (hosts) =>
-        answering(() => {
-          for (const { name } of hosts) this.cordoned.delete(name);
-        }),
+      uncordon: async (hosts) => {
+        await this.onCordon("uncordon");
+        await answering(() => {
+          for (const { name } of hosts) this.takesPods(name, members());
+        });
+        await this.onCordon("uncordon");
+      },
       etcd: (hosts) => {
         this.found = { ill: undefined };
         return answering(() => this.etcdReport(members(), hosts));
@@ -187,7 +204,8 @@ export class FakeHosts {
     });
   }
 
-  private isAnswering(all: readonly Observed[]): boolean {
+  /** Whether its API server answers. */
+  isAnswering(all: readonly Observed[]): boolean {
     const serves = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
     return this.answers() && all.some(serves) && (!this.needsMajority || this.hasMajority(all));
   }
@@ -272,6 +290,8 @@ export class FakeHosts {
       who.clusterUid === host.who.clusterUid ? (this.signs.get(id) ?? []) : [],
     );
     this.did.set(host.id, kind);
+    // One of this name in another life of the cluster had another Node.
+    for (const known of [this.cordoned, this.drained, this.disturbed]) known.delete(host.who.name);
     if (kind === "joinControlPlane") this.mayDisturb(host, others);
     for (const name of this.everMembers) {
       if (machineOf(name) === machineOf(host.who.name)) this.succeeded.add(name);
@@ -299,6 +319,36 @@ export class FakeHosts {
     }
     if (this.isCommitted()) {
       this.watch.blame("law 16: one cluster", `${name} begins one where one was committed`);
+    }
+  }
+
+  /** Law 19: pods find a host that runs. */
+  private takesPods(name: string, all: readonly Observed[]): void {
+    const isUp = all.some(({ who, phase }) => who.name === name && phase === "ready");
+    if (this.disturbed.has(name) && !isUp) {
+      this.watch.blame("law 19: drain", `${name} takes pods before it runs again`);
+    }
+    this.cordoned.delete(name);
+    this.drained.delete(name);
+    this.disturbed.delete(name);
+  }
+
+  /** Law 19: what runs on a host of a cluster that answers has moved away before it is disturbed there. */
+  disturbs({ who: { name } }: Observed, all: readonly Observed[]): void {
+    const answers = !this.isSilent && this.isAnswering(all);
+    if (answers && this.goesOn() && this.hasJoined(name) && !this.drained.has(name)) {
+      const how = this.cordoned.has(name) ? "while pods are left on it" : "and takes pods";
+      this.watch.blame("law 19: drain", `${name} is disturbed ${how}`);
+    }
+    if (this.drained.has(name)) this.drainedFirst += 1;
+    this.disturbed.add(name);
+  }
+
+  /** Law 19: once a command has got to its end, hosts that are there take pods, as long as their cluster answers. */
+  mustTakePods(alive: readonly Observed[]): void {
+    if (!this.isAnswering(alive)) return;
+    for (const { who } of alive.filter((one) => this.cordoned.has(one.who.name))) {
+      this.watch.blame("law 19: drain", `${who.name} is left without pods`);
     }
   }
 

@@ -15,6 +15,7 @@ export type Law =
   | "law 16: one cluster"
   | "law 17: trust"
   | "law 18: etcd"
+  | "law 19: drain"
   | "order"
   | "fake";
 

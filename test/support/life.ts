@@ -378,6 +378,9 @@ export class Life {
     const { prior, callsAtRollback } = this.engine;
     const { before, since, command } = about;
     this.mustHaveKeys(before);
+    if (outcome.kind === "done" || outcome.kind === "rolledBack") {
+      this.engine.cloud.hosts.mustTakePods(this.engine.hosts());
+    }
     if (callsAtRollback !== undefined) {
       for (const lost of this.before.lost(callsAtRollback)) this.breaches.push(`law 9: ${lost}`);
     }

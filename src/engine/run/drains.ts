@@ -1,12 +1,15 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { clusterNameLabel } from "../../api/schema.js";
-import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import type { NodeKey } from "../../graph/graph.js";
+import { isHostKey } from "../../plan/decisions/hosts.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
+import type { RemainingPlan } from "../../plan/plan.js";
+import { drainingAmong } from "../../plan/step.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
-import { desiredIn, keepsControlPlane, type Target } from "../../records/target.js";
+import { desiredIn, type Target } from "../../records/target.js";
 import { hostMachines } from "../../records/host-machine.js";
 import { type DeletionWait, waitsText } from "../../workload/drain/deletion-stage.js";
 import {
@@ -20,9 +23,10 @@ import {
   deletionTermsOf,
   type HookStage,
 } from "../../workload/drain/deletion-terms.js";
-import { callContext } from "./handler-session.js";
+import { Cordons } from "./cordons.js";
 import { deletionHeld, keptWith } from "./held-hosts.js";
-import { HostDeletion } from "./host-deletion.js";
+import { HostClearing } from "./host-clearing.js";
+import { clusterOf, hasNodes } from "./own-cluster.js";
 import { nodeHostOf } from "./run-bootstrap.js";
 import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
@@ -35,32 +39,43 @@ const silencePatienceMs = 60_000;
 const drainsAtATime = 8;
 
 /**
- * Moves pods away from hosts before they are deleted. No engine runs meanwhile, and nothing of it is recorded: whoever
- * goes on asks for the next round. Nobody waits for ever: after the time that a deletion may take, or where the cluster
- * does not answer, hosts go all the same, and that is told. Source: docs/adr/0041.
+ * Moves pods away from hosts before they are deleted, or changed in a way that disturbs what runs there. No engine runs meanwhile, and
+ * nothing of it is recorded: whoever goes on asks for the next round. Nobody waits for ever: after the time that a deletion may take, or
+ * where the cluster does not answer, it is done to hosts all the same, and that is told. Source: docs/adr/0041, docs/adr/0049.
  */
 export class Drains {
   /** The cluster has not answered for long enough: it is not waited for again in this run. */
   private isSilent = false;
-  /** Somebody before may have drained what stays now. */
-  private mayBeCordoned: boolean;
+
+  private readonly cordons: Cordons;
 
   /** `follow`: another run was under way before this one. */
   constructor({ follow }: { readonly follow: boolean }) {
-    this.mayBeCordoned = follow;
+    this.cordons = new Cordons({ follow });
+  }
+
+  /** As `Cordons.lift` does. */
+  lift(plan: RemainingPlan, observation: Observation, waits: Waits): Promise<void> {
+    return this.cordons.lift(plan, observation, waits);
   }
 
   /**
-   * Which of these deletions may go now. Until no pod that has to go and no volume is left on any of the hosts, or the time is up;
-   * a host that a hook holds stays, with everything that it needs.
+   * Which deletions of a pass may go now. Until no pod that has to go is left on any of the hosts that it deletes or disturbs, and no volume
+   * on those that go, or the time is up; a host that a hook holds stays, with everything that it needs. Before a commit, hosts that stay take pods again.
    */
-  async departures(keys: readonly NodeKey[], waits: Waits): Promise<Departures> {
-    const leaving = leavingAmong(keys, waits);
+  async departures({ plan, keys, deletions }: WantedPass, waits: Waits): Promise<Departures> {
+    if (keys === undefined) await this.cordons.liftAll(waits);
+    const draining = drainingAmong(plan.steps);
+    const disturbed = (keys ?? []).filter((key) => draining.has(key));
+    const leaving = [...leavingAmong(deletions, waits), ...disturbedAmong(disturbed, waits)];
     const asks = hasNodes(waits) && !this.isSilent;
     const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
-    if (leaving.length === 0 || (!asks && !mayBeHeld)) return { going: keys };
+    if (leaving.length === 0 || (!asks && !mayBeHeld)) return { going: deletions };
     const observation = await waits.observe();
-    const present = presentAmong(keys, observation);
+    const present = presentAmong(
+      leaving.map(({ key }) => key),
+      observation,
+    );
     const there = leaving.flatMap((one) => {
       const host = present.get(one.key);
       return host === undefined || host.phase === "gone" ? [] : [{ ...one, host }];
@@ -72,7 +87,7 @@ export class Drains {
       hosts.filter(({ key }) => held.every((one) => one.key !== key));
     if (asks) await this.drained(free(nodes), observation, waits);
     held.push(...heldBy("preTerminate", free(there), waits));
-    return departuresOf(keys, held, waits);
+    return departuresOf(deletions, held, waits);
   }
 
   private async drained(
@@ -81,20 +96,21 @@ export class Drains {
     waits: Waits,
   ): Promise<void> {
     const { clock, stop, report } = waits;
-    const deletions = nodes.map(
-      ({ key, host, terms, rules }) => new HostDeletion(key, nodeHostOf(host), terms, rules),
+    this.cordons.add(nodes.flatMap(({ key, stays }) => (stays ? [key] : [])));
+    const clearings = nodes.map(
+      ({ key, host, terms, rules }) => new HostClearing(key, nodeHostOf(host), terms, rules),
     );
     const hosts = nodes.map(({ host }) => host);
     const sinceMs = clock.now();
     const untilMs = untilMsOf(waits);
     let told = "";
     for (let rounds = 1; ; rounds += 1) {
-      const round = await roundOf(deletions, () => clusterOf(hosts, observation, waits), waits);
+      const round = await roundOf(clearings, () => clusterOf(hosts, observation, waits), waits);
       if (round.kind === "drained") return;
       const endMs = round.kind === "silent" ? sinceMs + silencePatienceMs : untilMs;
       const isOver = round.kind === "refused" || clock.now() >= Math.min(untilMs, endMs);
       this.isSilent = isOver && round.kind !== "blocked";
-      const reason = isOver ? `${round.reason}; hosts go all the same` : round.reason;
+      const reason = isOver ? `${round.reason}; ${allTheSame(nodes)}` : round.reason;
       const leaving = isOver || round.kind !== "blocked" ? undefined : round.leaving;
       if (reason !== told) report(omitUndefined({ kind: "waiting", keys: [], reason, leaving }));
       if (isOver) return;
@@ -102,21 +118,14 @@ export class Drains {
       await clock.sleep(backoffMs(roundBackoff, rounds), stop);
     }
   }
+}
 
-  /** Hosts that stay after all take pods again. Nothing depends on it where their cluster does not answer. */
-  async uncordoned(observation: Observation, waits: Waits): Promise<void> {
-    if (!this.mayBeCordoned || !hasNodes(waits)) return;
-    this.mayBeCordoned = false;
-    const wanted = waits.goal.target.machines.map(({ host }) => host);
-    const present = [...presentAmong(wanted, observation).values()];
-    const hosts = present.filter(({ phase }) => phase === "ready");
-    try {
-      const cluster = await clusterOf(hosts, observation, waits);
-      await cluster?.uncordon(hosts.map(nodeHostOf));
-    } catch (error) {
-      if (!isCapstanError(error)) throw error;
-    }
-  }
+/** What a pass is to do. */
+interface WantedPass {
+  readonly plan: RemainingPlan;
+  /** What it makes and changes; absent: it commits. */
+  readonly keys?: readonly NodeKey[];
+  readonly deletions: readonly NodeKey[];
 }
 
 /** What a pass may delete of what was asked for. */
@@ -126,9 +135,11 @@ interface Departures {
   readonly held?: CapstanError;
 }
 
-/** A host that is to go, and what its machine says of that. */
+/** A host that is to go or to be disturbed, and what its machine says of that. */
 interface Leaving {
   readonly key: NodeKey;
+  /** It is changed where it is. */
+  readonly stays: boolean;
   readonly terms: DeletionTerms;
   /** How its pods are drained. */
   readonly rules: readonly MachineDrainRule[];
@@ -138,19 +149,44 @@ interface LeavingNode extends Leaving {
   readonly host: Observed;
 }
 
-/** One whose machine nobody knows goes as any other. What is let go stays a host: its pods are not ours to move. */
+/** What is let go stays a host: its pods are not ours to move. */
 function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
-  const { goal, provider, liveAnnotations } = waits;
+  const { goal, provider } = waits;
   const letGo = new Set(goal.transaction.letGo);
+  return withTerms(
+    keys.filter((key) => isHostKey(key, provider.hostKind) && !letGo.has(key)),
+    waits,
+  );
+}
+
+/** Hooks hold deletions alone, and volumes stay with their host. */
+function disturbedAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
+  const noHooks = { preDrain: [], preTerminate: [] };
+  return withTerms(keys, waits).map((one) => ({
+    ...one,
+    stays: true,
+    terms: { ...one.terms, hooks: noHooks, waitsForVolumes: false },
+  }));
+}
+
+/** One whose machine nobody knows is as any other. */
+function withTerms(hosts: readonly NodeKey[], waits: Waits): Leaving[] {
+  const { goal, liveAnnotations } = waits;
   const machineOf = hostMachines(goal.target, waits.recorded(), liveAnnotations);
   const rulesFor = drainRulesIn(goal.target);
-  return keys
-    .filter((key) => key.startsWith(nodeKey(provider.hostKind, "")) && !letGo.has(key))
-    .map((key) => {
-      const { machine, annotations, labels = {} } = machineOf(key) ?? {};
-      const terms = deletionTermsOf(annotations, machine?.spec.deletion);
-      return { key, terms, rules: rulesFor(labels) };
-    });
+  return hosts.map((key) => {
+    const { machine, annotations, labels = {} } = machineOf(key) ?? {};
+    const terms = deletionTermsOf(annotations, machine?.spec.deletion);
+    return { key, stays: false, terms, rules: rulesFor(labels) };
+  });
+}
+
+/** What becomes of hosts whose pods have not moved in time. */
+function allTheSame(nodes: readonly Leaving[]): string {
+  if (nodes.every(({ stays }) => stays)) return "hosts are changed all the same";
+  return nodes.some(({ stays }) => stays)
+    ? "hosts go, or are changed, all the same"
+    : "hosts go all the same";
 }
 
 /** A selector that means nothing, which validation has refused, would leave nobody to tell what may be evicted. */
@@ -197,21 +233,6 @@ function departuresOf(
   };
 }
 
-/** Of a cluster that goes on: one that goes as a whole takes its pods along. */
-function hasNodes({ bootstrap, goal }: Waits): boolean {
-  return bootstrap !== undefined && keepsControlPlane(goal.target);
-}
-
-async function clusterOf(
-  [first]: readonly Observed[],
-  observation: Observation,
-  waits: Waits,
-): Promise<WorkloadCluster | undefined> {
-  if (first === undefined) return undefined;
-  const context = callContext(waits.clock, waits.stop);
-  return waits.bootstrap?.workloadBeside(observation, first, waits.recorded(), context);
-}
-
 type DrainRound =
   | { readonly kind: "drained" }
   | {
@@ -222,7 +243,7 @@ type DrainRound =
   | { readonly kind: "silent" | "refused"; readonly reason: string };
 
 async function roundOf(
-  deletions: readonly HostDeletion[],
+  clearings: readonly HostClearing[],
   open: () => Promise<WorkloadCluster | undefined>,
   { clock }: Waits,
 ): Promise<DrainRound> {
@@ -230,9 +251,9 @@ async function roundOf(
     const cluster = await open();
     if (cluster === undefined) return { kind: "drained" };
     const nowMs = clock.now();
-    const stages = await mapBounded(deletions, drainsAtATime, async (deletion) => {
-      const stage = await deletion.next(cluster, nowMs);
-      return stage === undefined ? [] : [{ key: deletion.key, stage }];
+    const stages = await mapBounded(clearings, drainsAtATime, async (clearing) => {
+      const stage = await clearing.next(cluster, nowMs);
+      return stage === undefined ? [] : [{ key: clearing.key, stage }];
     });
     const leaving = stages.flat();
     if (leaving.length === 0) return { kind: "drained" };

@@ -20,7 +20,7 @@ export type RunEvent =
       readonly reason: string;
       /** What machines share; hosts without. */
       readonly of?: "infrastructure";
-      /** Hosts that are to go, and what each waits for; absent where it is not about any. */
+      /** Hosts that are to go or to be disturbed, and what each waits for; absent where it is not about any. */
       readonly leaving?: readonly DeletionWait[];
     }
   /** It runs, and counts once it has done so for longer than its set's minReadySeconds. */

@@ -207,8 +207,9 @@ export class Run {
     const { options, state } = this;
     const observation = await this.observe();
     await this.bootstrap?.settleNew(this.context(), observation, state);
-    await this.drains.uncordoned(observation, this.waits());
     const plan = this.planAgain(observation);
+    // What a dead command last asked for may still disturb a host.
+    if (!options.engine.unsettled) await this.drains.lift(plan, observation, this.waits());
     return omitUndefined({
       plan,
       etcd: await this.care?.look({ plan, observation, records: state }, this.context()),
@@ -338,7 +339,7 @@ export class Run {
     { keys, deletions, reason }: Extract<Action, { kind: "change" }>,
   ): Promise<void> {
     this.announce(keys, deletions, reason);
-    const { going, held } = await this.drains.departures(deletions, this.waits());
+    const { going, held } = await this.drains.departures({ plan, keys, deletions }, this.waits());
     if (held !== undefined && keys.length + going.length === 0) throw held;
     for (const key of keys) this.tried.add(key);
     const allowed = { allowed: new Set(keys), deletions: new Set(going) };
@@ -385,7 +386,7 @@ export class Run {
     { deletions, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
     if (deletions.length > 0) this.announce([], deletions, reason);
-    const { going, held } = await this.drains.departures(deletions, this.waits());
+    const { going, held } = await this.drains.departures({ plan, deletions }, this.waits());
     // The change itself is done: what somebody holds is owed from then on.
     if (held !== undefined && going.length === 0 && this.isCommitted()) throw held;
     const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(going) };

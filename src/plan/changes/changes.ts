@@ -18,7 +18,7 @@ import {
   type RecordedResource,
   recordedSpec,
 } from "../../records/prior-state.js";
-import { changesOf } from "../step.js";
+import { changesOf, drainingAmong, type Step } from "../step.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import type { DecidedHost } from "../decisions/decided.js";
 import type { MachineChange, InfrastructureChange } from "../plan.js";
@@ -32,6 +32,7 @@ interface ChangesInput {
   readonly written: PriorState;
   /** Hosts that stay in the cloud without our marks. */
   readonly letGo: ReadonlySet<NodeKey>;
+  readonly steps: readonly Step[];
   readonly provider: InfrastructureProvider;
 }
 
@@ -41,7 +42,9 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
   const movedFrom = formerOwners(input);
   const removed = removedMachines(input);
   const superseded = new Set<string>();
+  const draining = drainingAmong(input.steps);
   const kept = hosts.map((host): MachineChange => {
+    const key = keyOf({ kind: provider.hostKind, name: host.decision.name });
     const change: MachineChange = omitUndefined({
       machine: host.machine.name,
       controlPlane: host.controlPlane,
@@ -50,7 +53,8 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
       ...shown(host.decision),
       ...inputsShown(provider, provider.hostKind, host.decision.kind, host.wanted),
       ...alternativesShown(provider, host),
-      host: keyOf({ kind: provider.hostKind, name: host.decision.name }),
+      drains: draining.has(key) ? true : undefined,
+      host: key,
     });
     const older =
       change.kind === "create"

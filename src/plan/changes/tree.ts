@@ -251,7 +251,10 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
   const changes = isNew ? asChanges(inputs) : change.changes;
   const isPlain = isNew && change.reason === "";
   const moved = movedFrom === undefined ? [] : [`from ${movedFrom}`];
-  const reason = isPlain ? versions : [...moved, change.reason].filter(isText).join("; ");
+  const drains = change.drains === true ? ["drains first"] : [];
+  const reason = isPlain
+    ? versions
+    : [...moved, change.reason, ...drains].filter(isText).join("; ");
   const told = isPlain
     ? [describeChanges(changes, ""), versions].filter(isText).join(", ")
     : describeChanges(changes, reason);

@@ -34,13 +34,7 @@ import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/sa
 import { isLiving } from "../observation.js";
 import type { PlanInput } from "../plan-input.js";
 import type { InfrastructureChange, Plan, RemainingPlan } from "../plan.js";
-import {
-  type GraphNode,
-  nodeKey,
-  inDependencyOrder,
-  keyOf,
-  type NodeKey,
-} from "../../graph/graph.js";
+import { type GraphNode, nodeKey, keyOf, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider, Lookups } from "../../provider/port.js";
 import type { DecidedHost, Decided } from "../decisions/decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
@@ -58,7 +52,7 @@ import { externalChanges, lookupChanges } from "../changes/found-changes.js";
 import { importReason, infrastructureChanges, machineChanges } from "../changes/changes.js";
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
-import { decisionsByKey, deletionOf, stepOf } from "./planned-steps.js";
+import { decisionsByKey, deletionOf, stepsToward } from "./planned-steps.js";
 import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { staleKeys } from "./stale-records.js";
 import { summaryOf } from "../changes/tree.js";
@@ -240,13 +234,13 @@ function assemble(
   const letGo = new Set([...letGoIn(input), ...keptSatellites(prior, targetKeys)]);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
-    ...inDependencyOrder(target.nodes).flatMap((node) => stepOf(node, decisions.get(keyOf(node)))),
+    ...stepsToward(target, decisions, provider),
     ...toDelete.map((resource) => deletionOf(resource, target, input, letGo)),
   ];
   const changes = {
     steps,
     infrastructure: resourceChanges(input, target, { infrastructure, hosts, toDelete, letGo }),
-    machines: machineChanges({ hosts, prior, written, provider, going, letGo }),
+    machines: machineChanges({ hosts, prior, written, provider, going, letGo, steps }),
   };
   const shown = { ...withoutSecretValues(changes, { target, prior, provider }), target };
   const { orphaned, unrecorded } = unknownResources(input, target, letGo);

@@ -1,4 +1,4 @@
-import { type GraphNode, keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
+import { inDependencyOrder, keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { RecordedResource } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
@@ -6,6 +6,7 @@ import { letGoReason } from "../changes/changes.js";
 import type { DecidedHost } from "../decisions/decided.js";
 import type { HostDecision } from "../decisions/hosts.js";
 import type { InfrastructureDecision } from "../decisions/infrastructure.js";
+import { drainsHosts } from "../decisions/draining.js";
 import { recordedHostOf } from "../decisions/satellites.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Step } from "../step.js";
@@ -28,13 +29,30 @@ export function decisionsByKey(
   ]);
 }
 
-/** A node that nothing was decided about is a component: it comes and goes with its hosts. Pure. */
-export function stepOf(node: GraphNode, decision: Decision | undefined): Step[] {
-  if (decision === undefined || decision.kind === "same") return [];
-  const { kind, changes, reason } = decision;
-  const about = { key: keyOf(node), reason, ...livingWith(node.host) };
-  if (kind === "update") return [{ kind, changes, ...about }];
-  return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", ...about }];
+/**
+ * What is done to the nodes of a target that it still has. One that nothing was decided about is a component: it comes and goes
+ * with its hosts. Pure.
+ */
+export function stepsToward(
+  target: Target,
+  decisions: ReadonlyMap<NodeKey, Decision>,
+  provider: InfrastructureProvider,
+): Step[] {
+  const drains = drainsHosts(provider, target);
+  return inDependencyOrder(target.nodes).flatMap((node): Step[] => {
+    const decision = decisions.get(keyOf(node));
+    if (decision === undefined || decision.kind === "same") return [];
+    const { kind, changes, reason } = decision;
+    const about = { key: keyOf(node), reason, ...livingWith(node.host) };
+    if (kind !== "update") {
+      return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", ...about }];
+    }
+    const isDisturbed = changes.some(({ disruptive }) => disruptive !== undefined);
+    const step = { kind, changes, ...about } as const;
+    return drains && isDisturbed && node.kind === provider.hostKind
+      ? [{ ...step, drains: true }]
+      : [step];
+  });
 }
 
 function livingWith(host: NodeKey | undefined): Pick<Step, "host"> {

@@ -1,15 +1,14 @@
 import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { providerValue } from "../../api/types.js";
 import type { UpdatePolicy } from "../../api/update-policy.js";
 import { policiesOf, policyGoing, underPolicy } from "../../compile/update-policy.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
-import { joiningTerms } from "../../provider/joining-terms.js";
 import { decidingPaths } from "../../provider/fields.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { quorumOf } from "../../sets/quorum.js";
 import { versionPoints } from "./point-of-no-return.js";
-import { clusterIn, keepsControlPlane, machineKey, type Target } from "../../records/target.js";
+import { machineKey, type Target } from "../../records/target.js";
+import { drainsHosts } from "../decisions/draining.js";
 import { canServe } from "../decisions/verdicts.js";
 import type { Compensable } from "./compensable.js";
 import { type ChangedField, isLettingGo, type Step } from "../step.js";
@@ -196,8 +195,7 @@ function undoOfDeletion(key: NodeKey, question: KnownQuestion): Answer {
 
 /** A host that is a node of a cluster which goes on. */
 function isDrainedFirst({ kind }: RecordedResource, { provider, target }: UndoQuestion): boolean {
-  const isNode = kind === provider.hostKind && keepsControlPlane(target);
-  return isNode && joiningTerms(provider, providerValue(clusterIn(target).spec)) !== undefined;
+  return kind === provider.hostKind && drainsHosts(provider, target);
 }
 
 /** Whether a resource is the host of a control-plane machine, in the target or before. */

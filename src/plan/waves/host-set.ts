@@ -3,7 +3,7 @@ import type { MachineOwner } from "../../sets/expanded.js";
 import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { isHostOf } from "../decisions/hosts.js";
 import type { LeavingHost, Plan, RemainingPlan } from "../plan.js";
-import { isQuiet, type Step } from "../step.js";
+import { isDraining, isQuiet, type Step } from "../step.js";
 import { isIll } from "./member-care.js";
 
 /** How far a transaction has come. */
@@ -48,6 +48,8 @@ export interface WantedHost {
   readonly open: "create" | "update" | undefined;
   /** It serves while it is changed. */
   readonly isQuiet: boolean;
+  /** Its pods move away before it is changed. */
+  readonly drains: boolean;
   /** Something that lives with it was made and is not ready: a volume, its place behind a load balancer. */
   readonly incomplete: boolean;
   readonly available: boolean;
@@ -108,6 +110,7 @@ export function hostSetOf(
         owner,
         open,
         isQuiet: step !== undefined && isQuiet(step),
+        drains: step !== undefined && isDraining(step),
         incomplete: incomplete.has(host),
         available: open !== "create" && serves,
         isIll: controlPlane && ill.some((one) => isHostOf(name, nodeName(one))),

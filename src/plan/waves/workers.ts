@@ -1,13 +1,20 @@
 import type { MachineDeploymentObject } from "../../api/types.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
 import type { RemainingPlan } from "../plan.js";
-import { type HostSet, hostOf, type Round, settled, unavailable } from "./host-set.js";
+import {
+  type HostSet,
+  hostOf,
+  type Round,
+  settled,
+  unavailable,
+  type WantedHost,
+} from "./host-set.js";
 import { rolloutRound } from "./rollout.js";
 
 /**
  * What may happen to the workers next, once the control plane serves. Machines and MachineSets of users
- * at once, unless a wave before has made what lives with a host and that is not ready; each MachineDeployment as
- * far as its bounds allow. Whatever was changed has to be available before anything more is: so the waves of an
+ * at once, unless a wave before has made what lives with a host and that is not ready, and of those that drain one
+ * after the other; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available before anything more is: so the waves of an
  * apply are those that its plan has shown. Pure.
  */
 export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
@@ -22,17 +29,26 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
     rolloutRound(deployment, hosts, plan.transaction.startedAtMs),
   );
-  const keys = [...free.map(hostOf), ...rounds.flatMap((round) => round.changes)];
+  const held = waitingToDrain(free, waiting.length > 0);
+  const now = free.filter((host) => !held.includes(host));
+  const keys = [...now.map(hostOf), ...rounds.flatMap((round) => round.changes)];
   const deletions = rounds.flatMap((round) => round.deletions);
   if (keys.length + deletions.length === 0) {
     return waiting.length === 0
       ? settled
       : { kind: "wait", keys: waiting, reason: "every new host has to run first" };
   }
-  const reasons = rounds.map((round) => round.reason).filter((text) => text !== "");
+  const turns = held.length > 0 ? "one machine drains at a time" : "";
+  const reasons = [turns, ...rounds.map(({ reason }) => reason)].filter((text) => text !== "");
   const hasMembers = workers.length < hosts.hosts.length;
   const reason = reasons.length > 0 ? reasons.join("; ") : hasMembers ? membersServe : noMembers;
   return { kind: "change", keys, deletions, reason };
+}
+
+/** Nobody says how many may drain at once, and the pods of one have to go somewhere: those that serve take turns. */
+function waitingToDrain(free: readonly WantedHost[], isBusy: boolean): WantedHost[] {
+  const serving = free.filter(({ drains, available }) => drains && available);
+  return isBusy ? serving : serving.slice(1);
 }
 
 const membersServe = "the control plane runs, workers follow";

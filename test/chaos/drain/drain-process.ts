@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline/promises";
 import { setTimeout as wait } from "node:timers/promises";
 import { AppsV1Api, CoreV1Api, KubeConfig, StorageV1Api } from "@kubernetes/client-node";
-import { HostDeletion } from "../../../src/engine/run/host-deletion.js";
+import { HostClearing } from "../../../src/engine/run/host-clearing.js";
 import { drainRound } from "../../../src/kube/node-drain.js";
 import { attachedVolumes } from "../../../src/kube/node-volumes.js";
 import type { WorkloadCluster } from "../../../src/engine/run/workload-cluster.js";
@@ -33,7 +33,7 @@ input.once("line", (node) => {
 
 async function drained(name: string): Promise<void> {
   const terms = deletionTermsOf(undefined);
-  const host = new HostDeletion(nodeKey("Host", name), { name, addresses: [] }, terms, []);
+  const host = new HostClearing(nodeKey("Host", name), { name, addresses: [] }, terms, []);
   do {
     process.stdout.write(".");
     await wait(30);

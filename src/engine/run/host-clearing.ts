@@ -4,8 +4,8 @@ import type { DeletionTerms } from "../../workload/drain/deletion-terms.js";
 import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
 import type { NodeHost, WorkloadCluster } from "./workload-cluster.js";
 
-/** One host on its way out, as far as its own cluster goes: pods move, then volumes are detached. Source: docs/adr/0041. */
-export class HostDeletion {
+/** One host that is to go or to be disturbed, as far as its own cluster goes: pods move, then volumes are detached. Source: docs/adr/0041. */
+export class HostClearing {
   private drainingSinceMs: number | undefined;
   private detachingSinceMs: number | undefined;
   private isDrained = false;

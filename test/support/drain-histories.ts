@@ -1,0 +1,162 @@
+import fc from "fast-check";
+import { FakeEngine, outcomeText, type CommandOutcome } from "./fake-engine.js";
+import { plainWorld } from "./fake-cloud.js";
+import { faults } from "./histories.js";
+import type { CommandFault } from "./faults.js";
+import { cluster, desiredOf, machine, machineDeployment, machineSet } from "./manifests.js";
+
+// Hosts that are changed where they are, with what runs on them.
+
+/** What is wanted of every host: only another version disturbs what runs there. */
+interface DrainWish {
+  readonly version: string;
+  readonly size: string;
+  readonly team: string;
+}
+
+interface DrainCommand {
+  readonly verb: "up" | "rollback" | "rotate" | "destroy";
+  readonly wish: DrainWish;
+  readonly keeps: boolean;
+  readonly faults: readonly CommandFault[];
+  /** The process dies when it asks for the so-manieth time that a Node take pods, or none; absent: it does not. */
+  readonly diesAtCordon?: number;
+}
+
+export interface DrainHistory {
+  readonly members: number;
+  readonly single: number;
+  readonly set: number;
+  readonly pool: number;
+  readonly maxUnavailable: number;
+  /** How many rounds of a drain pods stay on each host. */
+  readonly rounds: number;
+  readonly restarts: boolean;
+  readonly commands: readonly DrainCommand[];
+  readonly end: Exclude<DrainCommand["verb"], "destroy" | "rotate">;
+  readonly last: DrainWish;
+}
+
+const wishes: fc.Arbitrary<DrainWish> = fc.record({
+  version: fc.constantFrom("1.34.2", "1.34.3", "1.34.4"),
+  size: fc.constantFrom("small", "small", "small", "medium"),
+  team: fc.constantFrom("a", "b"),
+});
+
+export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record({
+  members: fc.constantFrom(1, 1, 3),
+  single: fc.nat({ max: 2 }),
+  set: fc.nat({ max: 2 }),
+  pool: fc.nat({ max: 3 }),
+  maxUnavailable: fc.constantFrom(0, 1, 2),
+  rounds: fc.nat({ max: 2 }),
+  restarts: fc.boolean(),
+  commands: fc.array(
+    fc.record(
+      {
+        verb: fc.constantFrom<DrainCommand["verb"][]>(
+          "up",
+          "up",
+          "up",
+          "rollback",
+          "rotate",
+          "destroy",
+        ),
+        wish: wishes,
+        keeps: fc.boolean(),
+        faults: fc.array(faults, { maxLength: 2 }),
+        diesAtCordon: fc.nat({ max: 12 }),
+      },
+      { requiredKeys: ["verb", "wish", "keeps", "faults"] },
+    ),
+    { minLength: 1, maxLength: 4 },
+  ),
+  end: fc.constantFrom("up", "up", "rollback"),
+  last: wishes,
+});
+
+const firstWish: DrainWish = { version: "1.34.2", size: "small", team: "a" };
+
+function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
+  const { members, single, set, pool, maxUnavailable } = history;
+  const shape = { kubelet: version, size, tags: { team } };
+  const named = (prefix: string, count: number) =>
+    Array.from({ length: count }, (_, at) => `${prefix}-${at}`);
+  const bounds = { maxUnavailable, maxSurge: maxUnavailable === 0 ? 1 : 0 };
+  return desiredOf([
+    cluster(),
+    ...named("cp", members).map((name) =>
+      machine(name, { kubelet: version, tags: { team }, controlPlane: version }),
+    ),
+    ...named("db", single).map((name) => machine(name, shape)),
+    machineSet("set", set, shape),
+    machineDeployment("pool", pool, shape, bounds),
+  ]);
+}
+
+/** What laws say of one history, and how its commands ended. */
+export interface DrainCourse {
+  readonly violations: readonly string[];
+  readonly outcomes: readonly string[];
+  /** How often a host was disturbed whose pods had moved away. */
+  readonly drained: number;
+  /** No member was left that could bring the cluster to an end that anybody wants. */
+  readonly isLost: boolean;
+}
+
+/** Commands that change hosts where they are, killed in the middle of it, and at the end one that nothing disturbs. */
+export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse> {
+  const engine = await FakeEngine.running(wanted(history, firstWish), {
+    traits: { ...plainWorld, joins: true, restarts: history.restarts },
+  });
+  const { hosts } = engine.cloud;
+  const rounds = new Map<string, number>();
+  hosts.blockersOf = (host) => {
+    // Whoever lets it take pods again has them there again.
+    const before = hosts.drained.has(host) ? history.rounds : (rounds.get(host) ?? 0);
+    rounds.set(host, before >= history.rounds ? 0 : before + 1);
+    return before < history.rounds ? [{ pod: "default/a", why: "is ending" }] : [];
+  };
+  const outcomes: string[] = [];
+  const run = async (command: DrainCommand) => {
+    let asked = 0;
+    hosts.onCordon = () =>
+      asked++ === command.diesAtCordon ? engine.lastProcess.die() : undefined;
+    const outcome = await started(engine, history, command);
+    outcomes.push(`${command.verb}: ${outcomeText(outcome)}`);
+    if (outcome.kind === "done" || outcome.kind === "rolledBack") {
+      hosts.mustTakePods(engine.hosts());
+    }
+  };
+  for (const command of history.commands) await run(command);
+  engine.cloud.endStuck();
+  // A destroy that broke off may have taken the majority of etcd along.
+  const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");
+  const isLost = isBroken || !hosts.isAnswering(engine.hosts());
+  const quiet = { wish: history.last, keeps: false, faults: [] };
+  // Of one that was begun nothing leads back.
+  const { transaction, revision } = engine.prior;
+  const isOpen = transaction?.number !== revision?.number;
+  if (isOpen && transaction?.goal.kind === "destroy") await run({ verb: "destroy", ...quiet });
+  if (history.end === "rollback") await run({ verb: "rollback", ...quiet });
+  await run({ verb: "up", ...quiet });
+  const drained = hosts.drainedFirst;
+  return { violations: engine.cloud.watch.violations, outcomes, drained, isLost };
+}
+
+function started(
+  engine: FakeEngine,
+  history: DrainHistory,
+  { verb, wish, keeps, faults: given }: DrainCommand,
+): Promise<CommandOutcome> {
+  switch (verb) {
+    case "up":
+      return engine.up(wanted(history, wish), given, keeps ? "keep" : "rollBack");
+    case "rollback":
+      return engine.rollback(given);
+    case "rotate":
+      return engine.rotate(given);
+    case "destroy":
+      return engine.destroy(given);
+  }
+}

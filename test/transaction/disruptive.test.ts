@@ -1,0 +1,255 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+import { CapstanError } from "../../src/api/error.js";
+import type { RunEvent } from "../../src/engine/run/run-event.js";
+import { planTree } from "../../src/plan/changes/tree.js";
+import { drainCourseOf, drainHistories } from "../support/drain-histories.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+import { assertAsyncLaw, timesAsMany } from "../support/laws.js";
+import {
+  annotated,
+  cluster,
+  desiredOf,
+  machine,
+  machineDeployment,
+  type MachineShape,
+  type Manifest,
+} from "../support/manifests.js";
+import { copyEdited } from "../support/mutant.js";
+
+const [old, newer] = ["1.34.2", "1.34.3"];
+const traits = { ...plainWorld, joins: true, restarts: true };
+const member = machine("cp-0", { controlPlane: newer, kubelet: newer });
+const goal = (...objects: Manifest[]) => desiredOf([cluster(), member, ...objects]);
+
+function worker(shape: MachineShape, deletion?: object, annotations: Record<string, string> = {}) {
+  const plain = machine("web", shape);
+  const { labels } = plain["metadata"] as { labels: object };
+  const { metadata } = annotated(annotations, plain) as { metadata: object };
+  return {
+    ...plain,
+    metadata: { ...metadata, labels },
+    spec: { ...(plain["spec"] as object), deletion },
+  };
+}
+
+const stuck = () => [{ pod: "default/a", why: "its budget allows none" }];
+
+describe("hosts that are disturbed where they are", function () {
+  this.timeout(timesAsMany(120_000));
+  const reasons: string[] = [];
+  const tell = (event: RunEvent) => {
+    if (event.kind === "waiting" || event.kind === "pass") reasons.push(event.reason);
+  };
+  const running = (...objects: Manifest[]) => {
+    reasons.length = 0;
+    return FakeEngine.running(goal(...objects), { traits, tell });
+  };
+  const updates = ({ calls }: FakeEngine) =>
+    calls.filter(({ call }) => call === "update").map(({ key }) => key.replace(/-.*/, ""));
+
+  it("are drained first and take pods again once they run, as their plan says", async () => {
+    const engine = await running(worker({ kubelet: old }));
+    const { hosts } = engine.cloud;
+    let looks = 0;
+    hosts.blockersOf = () => {
+      assert.deepEqual(updates(engine), [], "its pods move before");
+      return (looks += 1) < 3 ? stuck() : [];
+    };
+    const plan = await engine.plan(goal(worker({ kubelet: newer })));
+    assert.deepEqual(
+      planTree(plan).flatMap(({ label, detail }) => (label === "Machine web" ? [detail] : [])),
+      ["kubelet 1.34.2 -> 1.34.3 (disruptive: the kubelet restarts) (drains first)"],
+    );
+    assert.equal(outcomeText(await engine.apply(plan)), "done");
+    assert.equal(looks, 3);
+    assert.match(
+      reasons.join("\n"),
+      /^LocalHost\/web-\w+-1: 1 pod has to go first since .*default\/a/m,
+    );
+    assert.deepEqual(updates(engine), ["LocalHost/web"]);
+    assert.equal(hosts.drainedFirst, 1);
+    assert.deepEqual([...hosts.cordoned], []);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("are not drained for what disturbs nothing, nor where nobody could ask for it", async () => {
+    const asked: string[] = [];
+    const labelled = { kubelet: old, labels: { a: "b" }, tags: { team: "a" } };
+    const engine = await running(worker({ kubelet: old }));
+    engine.cloud.hosts.onCordon = (what) => void asked.push(what);
+    const plan = await engine.settle(goal(worker(labelled)));
+    assert.ok(plan.steps.some(({ kind }) => kind === "update"));
+    const simulated = await FakeEngine.running(goal(worker({ kubelet: old })));
+    const other = await simulated.plan(goal(worker({ kubelet: newer })));
+    assert.deepEqual(
+      other.steps.map((step) => [step.kind, "drains" in step]),
+      [["update", false]],
+    );
+    assert.deepEqual(asked, []);
+  });
+
+  it("are changed all the same once the time of their Machines is over", async () => {
+    const deletion = { nodeDrainTimeoutSeconds: 1 };
+    for (const [limits, told] of [
+      [deletion, undefined],
+      [undefined, /hosts are changed all the same$/m],
+    ] as const) {
+      const engine = await running(worker({ kubelet: old }, limits));
+      engine.cloud.hosts.blockersOf = stuck;
+      const sinceMs = engine.clock.now();
+      assert.equal(outcomeText(await engine.up(goal(worker({ kubelet: newer }, limits)))), "done");
+      const tookMs = engine.clock.now() - sinceMs;
+      assert.ok(limits === undefined ? tookMs > 3_000 : tookMs > 1_000 && tookMs < 3_000);
+      if (told === undefined) assert.doesNotMatch(reasons.join("\n"), /all the same/);
+      else assert.match(reasons.join("\n"), told);
+      assert.deepEqual([...engine.cloud.hosts.cordoned], []);
+    }
+  });
+
+  it("are held by no hook of a deletion, and excluded from drains as from those before one", async () => {
+    const hook = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
+    const excluded = { "machine.cluster.x-k8s.io/exclude-node-draining": "" };
+    for (const [annotations, drains] of [
+      [hook, 1],
+      [excluded, 0],
+    ] as const) {
+      const engine = await running(worker({ kubelet: old }, undefined, annotations));
+      const { hosts } = engine.cloud;
+      hosts.volumesOf = () => assert.fail("its volumes stay with it");
+      await engine.settle(goal(worker({ kubelet: newer }, undefined, annotations)));
+      assert.equal(hosts.drainedFirst, drains);
+    }
+  });
+
+  it("take turns where no bounds of a deployment say how many may drain at once", async () => {
+    const names = ["a", "b", "c"];
+    const pool = (kubelet: string) => [
+      ...names.map((name) => machine(name, { kubelet })),
+      machineDeployment("pool", 3, { kubelet }, { maxSurge: 0, maxUnavailable: 2 }),
+    ];
+    const engine = await running(...pool(old));
+    const { hosts } = engine.cloud;
+    const most = { single: 0, pool: 0 };
+    hosts.blockersOf = () => {
+      const ours = [...hosts.cordoned].filter((name) => !name.startsWith("pool-"));
+      most.single = Math.max(most.single, ours.length);
+      most.pool = Math.max(most.pool, hosts.cordoned.size - ours.length);
+      return [];
+    };
+    await engine.settle(goal(...pool(newer)));
+    assert.deepEqual(most, { single: 1, pool: 2 });
+    assert.ok(reasons.some((one) => one.startsWith("one machine drains at a time; pool: ")));
+    assert.equal(hosts.drainedFirst, 6);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("take pods again where their change fails and is taken back", async () => {
+    const engine = await running(worker({ kubelet: old }));
+    const { hosts } = engine.cloud;
+    const outcome = await engine.up(goal(worker({ kubelet: newer })), [
+      { at: "call", number: 0, what: "failForGood" },
+    ]);
+    assert.match(outcomeText(outcome), /^rolledBack/);
+    assert.deepEqual([[...hosts.cordoned], hosts.drainedFirst], [[], 0]);
+    // One that was changed is drained once more before it is changed back.
+    const broken = await engine.up(goal(worker({ kubelet: newer })), [
+      { at: "boot", number: 0, what: "fails" },
+    ]);
+    assert.match(outcomeText(broken), /^rolledBack/);
+    assert.deepEqual([...hosts.cordoned], []);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("hold the commit up while their cluster does not let them take pods again, and not for ever", async () => {
+    for (const silences of [3, Infinity]) {
+      const engine = await running(worker({ kubelet: old }));
+      const { hosts } = engine.cloud;
+      let asked = 0;
+      hosts.onCordon = (what) => {
+        if (what === "drain" || (asked += 1) > silences) return undefined;
+        const message = "no API server answers";
+        const details = { code: "API_SERVER", source: "cloud", retryable: true } as const;
+        return Promise.reject(new CapstanError({ ...details, message }));
+      };
+      assert.equal(outcomeText(await engine.up(goal(worker({ kubelet: newer })))), "done");
+      assert.equal(hosts.cordoned.size, silences === Infinity ? 1 : 0);
+      assert.match(reasons.join("\n"), /^hosts that stay have to take pods again: no API/m);
+      const isTold = reasons.some((one) => one.includes("kubectl uncordon"));
+      assert.equal(isTold, silences === Infinity);
+    }
+  });
+
+  it("law 19: pods have moved away before, and come back once they run, whatever is killed", () =>
+    assertAsyncLaw(
+      fc.asyncProperty(drainHistories, async (drawn) => {
+        const { violations, outcomes, isLost } = await drainCourseOf(drawn);
+        assert.deepEqual(violations, [], outcomes.join("\n"));
+        if (!isLost) assert.equal(outcomes.at(-1), "up: done", outcomes.join("\n"));
+      }),
+      40,
+    ));
+
+  const defects = [
+    {
+      name: "nothing is drained before it is disturbed",
+      find: "const disturbed = (keys ?? []).filter((key) => draining.has(key));",
+      replace: "const disturbed = [];",
+      want: /^law 19: drain: \S+ is disturbed and takes pods$/,
+    },
+    {
+      name: "pods that are left are not waited for",
+      find: 'if (leaving.length === 0)\n            return { kind: "drained" };',
+      replace: 'return { kind: "drained" };',
+      want: /^law 19: drain: \S+ is disturbed while pods are left on it$/,
+    },
+    {
+      name: "pods come back to a host that does not run yet",
+      find: 'phase === "ready" && !disturbed.has(key)',
+      replace: "!disturbed.has(key)",
+      want: /^law 19: drain: \S+ takes pods before it runs again$/,
+    },
+    {
+      name: "whoever goes on knows of no cordon",
+      find: "if (!follow)",
+      replace: "if (true)",
+      want: /^law 19: drain: \S+ is left without pods$/,
+    },
+    {
+      name: "nobody lifts a cordon",
+      find: "await cluster?.uncordon(hosts.map(nodeHostOf));",
+      replace: "",
+      want: /^law 19: drain: \S+ is left without pods$/,
+    },
+  ] as const;
+  for (const { name, find, replace, want } of defects) {
+    it(`law 19 sees that ${name}`, async () => {
+      const folder = copyEdited(
+        ["dist/src", "dist/providers", "dist/test/support"],
+        [{ find, replace }],
+      );
+      try {
+        const module = join(folder, "dist/test/support/drain-histories.js");
+        const { drainCourseOf: courseOf } = (await import(pathToFileURL(module).href)) as {
+          drainCourseOf: typeof drainCourseOf;
+        };
+        const found: string[] = [];
+        for (const drawn of fc.sample(drainHistories, { numRuns: 60, seed: 19 })) {
+          const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
+          found.push(...violations);
+          if (found.some((one) => want.test(one))) break;
+        }
+        assert.ok(
+          found.some((one) => want.test(one)),
+          [...new Set(found)].slice(0, 9).join("\n"),
+        );
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  }
+});
