@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
+import {
+  AppsV1Api,
+  CoreV1Api,
+  KubeConfig,
+  PolicyV1Api,
+  type V1Node,
+  type V1Pod,
+} from "@kubernetes/client-node";
+import { kubernetesVersion } from "#kubernetes";
+import { Sandbox } from "../../scenario/sandbox.js";
+import { until } from "../../scenario/until.js";
+import {
+  cluster,
+  machine,
+  machineDeployment,
+  type Manifest,
+  testCluster,
+} from "../../support/manifests.js";
+
+const stack = `default/${testCluster}`;
+const namespace = "default";
+const labels = { app: "budgeted" };
+const [old, newer] = ["1.34.2", kubernetesVersion];
+
+/** One member, and two workers that are changed one after the other. */
+function objects(kubelet: string, deletion: object = {}): Manifest[] {
+  const made = cluster();
+  const { providerSpec, ...rest } = made["spec"] as { providerSpec: { value: object } };
+  const value = { ...providerSpec.value, nodes: "processes" };
+  const workers = machineDeployment("pool", 2, { kubelet }, { maxSurge: 0, maxUnavailable: 1 });
+  const { template, ...spec } = workers["spec"] as { template: { spec: object } };
+  return [
+    { ...made, spec: { ...rest, providerSpec: { value } } },
+    machine("cp-0", { kubelet: newer, controlPlane: newer }),
+    {
+      ...workers,
+      spec: { ...spec, template: { ...template, spec: { ...template.spec, deletion } } },
+    },
+  ];
+}
+
+/** "free 1.34.2", as a Node says. */
+function stateOf({ spec, status }: V1Node): string {
+  const version = status?.nodeInfo?.kubeletVersion.replace(/^v/, "") ?? "";
+  return `${spec?.unschedulable === true ? "cordoned" : "free"} ${version}`;
+}
+
+function serves({ metadata, status }: V1Pod): boolean {
+  return metadata?.deletionTimestamp === undefined && status?.phase === "Running";
+}
+
+describe("hosts of processes that are changed where they are", function () {
+  this.timeout(10 * 60_000);
+  let sandbox: Sandbox;
+  let core: CoreV1Api;
+  let policy: PolicyV1Api;
+
+  /** What the workers run: the tests come in any order. */
+  let version = old;
+  const otherVersion = () => (version === old ? newer : old);
+
+  const workers = async () => {
+    const { items } = await core.listNode();
+    return items.filter(({ metadata }) => metadata?.name?.startsWith("pool-"));
+  };
+  const pods = async () => {
+    const { items } = await core.listNamespacedPod({ namespace, labelSelector: "app=budgeted" });
+    return items;
+  };
+  const states = async () => (await workers()).map(stateOf);
+  const allServe = () =>
+    until("both pods run", async () => (await pods()).filter(serves).length === 2, 60_000, 100);
+  const budgetOf = async (minAvailable: number) => {
+    const name = "budgeted";
+    await policy.deleteNamespacedPodDisruptionBudget({ name, namespace }).catch(() => undefined);
+    const spec = { minAvailable, selector: { matchLabels: labels } };
+    const body = { metadata: { name }, spec };
+    await policy.createNamespacedPodDisruptionBudget({ namespace, body });
+    const counted = async () => {
+      const budget = await policy.readNamespacedPodDisruptionBudget({ name, namespace });
+      return budget.status?.disruptionsAllowed === 2 - minAvailable;
+    };
+    await until("the budget counts", counted, 60_000, 100);
+  };
+
+  before(async () => {
+    sandbox = await Sandbox.make({ objects: objects(old) });
+    await sandbox.up();
+    const file = join(sandbox.folder, "admin.conf");
+    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
+    const config = new KubeConfig();
+    config.loadFromFile(file);
+    core = config.makeApiClient(CoreV1Api);
+    policy = config.makeApiClient(PolicyV1Api);
+    const containers = [{ name: "main", image: "none" }];
+    await config.makeApiClient(AppsV1Api).createNamespacedDeployment({
+      namespace,
+      body: {
+        metadata: { name: "budgeted" },
+        spec: {
+          replicas: 2,
+          selector: { matchLabels: labels },
+          template: { metadata: { labels }, spec: { containers } },
+        },
+      },
+    });
+    await allServe();
+    await budgetOf(1);
+  });
+  after(async () => {
+    try {
+      await sandbox.capstan(0, "destroy", stack, "--yes");
+    } finally {
+      await sandbox.close();
+    }
+  });
+
+  it("are drained first within the budget of their pods, and take pods again", async () => {
+    const [before, after] = [version, otherVersion()];
+    await budgetOf(1);
+    sandbox.writeObjects(objects(after));
+    assert.match(
+      (await sandbox.plan(2)).stdout,
+      /\(disruptive: the kubelet restarts\) \(drains first\)/,
+    );
+    const courses = new Map<string, string[]>();
+    const disturbed: string[] = [];
+    let fewest = 2;
+    let isDone = false;
+    const watching = (async () => {
+      while (!isDone) {
+        const [nodes, all] = await Promise.all([workers(), pods()]);
+        fewest = Math.min(fewest, all.filter(serves).length);
+        for (const node of nodes) {
+          const name = node.metadata?.name ?? "";
+          const course = courses.get(name) ?? [];
+          courses.set(name, course);
+          const state = stateOf(node);
+          if (course.at(-1) === state) continue;
+          course.push(state);
+          const left = all.filter((pod) => pod.spec?.nodeName === name);
+          if (state === `cordoned ${after}`) disturbed.push(`${left.length} pods on ${name}`);
+        }
+        await pause(20);
+      }
+    })();
+    await sandbox.up();
+    version = after;
+    isDone = true;
+    await watching;
+    assert.deepEqual(
+      [...courses.values()],
+      Array.from({ length: 2 }, () => [
+        `free ${before}`,
+        `cordoned ${before}`,
+        `cordoned ${after}`,
+        `free ${after}`,
+      ]),
+    );
+    assert.deepEqual(
+      disturbed.map((text) => text.replace(/ on .*/, "")),
+      ["0 pods", "0 pods"],
+    );
+    assert.ok(fewest >= 1, `${fewest} pods served`);
+    await allServe();
+    await sandbox.plan(0);
+  });
+
+  it("tell who keeps them, and are changed all the same once their time is over", async () => {
+    await budgetOf(2);
+    sandbox.writeObjects(objects(otherVersion(), { nodeDrainTimeoutSeconds: 5 }));
+    const { stdout, stderr } = await sandbox.up();
+    version = otherVersion();
+    assert.match(
+      stdout + stderr,
+      /pods? ha(s|ve) to go first since \S+: default\/budgeted-\S+ \(Cannot evict pod/,
+    );
+    assert.deepEqual(await states(), [`free ${version}`, `free ${version}`]);
+  });
+
+  it("take pods again where the command that drains them is killed and its change taken back", async () => {
+    // So that it does not come to its end before it is killed.
+    await budgetOf(2);
+    sandbox.writeObjects(objects(otherVersion()));
+    const command = sandbox.startUp();
+    const isCordoned = async () => (await states()).some((state) => state.startsWith("cordoned"));
+    await until("one of them is drained", isCordoned, 60_000, 50);
+    await command.killTree();
+    assert.ok(await isCordoned());
+    await sandbox.capstan(0, "rollback", stack, "--yes");
+    assert.deepEqual(await states(), [`free ${version}`, `free ${version}`]);
+    await allServe();
+  });
+});
