@@ -101,6 +101,8 @@ function violationsOf(problem: Problem): Violation[] {
   const { params } = problem;
   switch (problem.keyword) {
     case "additionalProperties":
+      // Where others are allowed, what is wrong with one of them is told of its value.
+      if (pointedAt(problem.schema, "/additionalProperties") !== false) return [];
       return namesIn(params["additionalProperties"]).map((field) =>
         unknownField(path, field, problem.schema),
       );

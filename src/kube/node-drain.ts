@@ -52,7 +52,9 @@ interface KnownPod extends JudgedPod {
  */
 export async function drainRound(node: V1Node, access: DrainAccess): Promise<DrainLook> {
   const { core } = access;
-  const sinceMs = await cordon(node, access);
+  const cordoned = await cordon(node, access);
+  if (cordoned === "gone") return { blockers: [] };
+  const { sinceMs } = cordoned;
   const round = evictionRound(await podsOn(node, access));
   const isReachable = canBeReached(node);
   const answers = new Map<KnownPod, EvictionAnswer>();
@@ -73,33 +75,51 @@ export async function podsOn(node: V1Node, access: DrainAccess): Promise<KnownPo
   return items.map((item) => judged(item, around));
 }
 
-/** Nodes that stay after all take pods again: those that a drain of ours has cordoned, nobody else's. */
+/**
+ * Nodes that stay after all take pods again: those that a drain of ours has cordoned, nobody else's. What one of them fails with keeps no
+ * other from it. Throws the first of that.
+ */
 export async function uncordonOurs(nodes: readonly V1Node[], core: CoreV1Api): Promise<void> {
+  const body = {
+    metadata: { annotations: { [cordonAnnotation]: null } },
+    spec: { unschedulable: null },
+  };
+  const failures: unknown[] = [];
   for (const { metadata } of nodes) {
     if (metadata?.annotations?.[cordonAnnotation] === undefined) continue;
-    const body = {
-      metadata: { annotations: { [cordonAnnotation]: null } },
-      spec: { unschedulable: null },
-    };
-    await core.patchNode({ name: metadata.name ?? "", body }, within(PatchStrategy.MergePatch));
+    const named = { name: metadata.name ?? "", body };
+    await core.patchNode(named, within(PatchStrategy.MergePatch)).catch((error: unknown) => {
+      if (!isGone(error)) failures.push(error);
+    });
   }
+  if (failures.length > 0) throw failures[0];
+}
+
+/** Somebody has deleted the Node meanwhile: nothing is left on it, and nothing to be done to it. */
+function isGone(error: unknown): boolean {
+  return statusOf(error) === 404;
 }
 
 /** Since when it takes no more pods, milliseconds since the epoch; undefined where somebody else has cordoned it. */
 async function cordon(
   { metadata, spec }: V1Node,
   { core, nowMs }: DrainAccess,
-): Promise<number | undefined> {
+): Promise<{ readonly sinceMs: number | undefined } | "gone"> {
   if (spec?.unschedulable === true) {
     const sinceMs = Date.parse(metadata?.annotations?.[cordonAnnotation] ?? "");
-    return Number.isNaN(sinceMs) ? undefined : sinceMs;
+    return { sinceMs: Number.isNaN(sinceMs) ? undefined : sinceMs };
   }
   const body = {
     metadata: { annotations: { [cordonAnnotation]: new Date(nowMs).toISOString() } },
     spec: { unschedulable: true },
   };
-  await core.patchNode({ name: metadata?.name ?? "", body }, within(PatchStrategy.MergePatch));
-  return nowMs;
+  try {
+    await core.patchNode({ name: metadata?.name ?? "", body }, within(PatchStrategy.MergePatch));
+  } catch (error) {
+    if (isGone(error)) return "gone";
+    throw error;
+  }
+  return { sinceMs: nowMs };
 }
 
 /** A node whose kubelet nobody has heard of for a while has this condition unknown; one that was never heard of has none. */

@@ -30,4 +30,11 @@ describe("an engine run that has failed", () => {
       assert.match(error.message, /^cannot apply default\.demo: /);
     });
   }
+
+  it("of several things names each of them", () => {
+    const stderr =
+      "Diagnostics:\n  pulumi:pulumi:Stack:\n    error: 2 errors occurred:\n    \t* no plugin\n    \t* no state\n\n\nResources:\n";
+    const { message } = engineFailed("cannot apply", { code: 255, stdout: "", stderr });
+    assert.equal(message, "cannot apply: no plugin; no state");
+  });
 });

@@ -177,4 +177,20 @@ describe("a drain, on a real API server with budgets of disruption", () => {
     assert.equal((await read()).spec?.unschedulable, undefined);
     assert.equal((await core.readNode({ name: others })).spec?.unschedulable, true);
   });
+
+  it("goes on where somebody has deleted a Node in between", async () => {
+    const passing = "passing";
+    const manifest = { apiVersion: "v1", kind: "Node", metadata: { name: passing } };
+    await server.apply(JSON.stringify(manifest));
+    const gone = await core.readNode({ name: passing });
+    await core.deleteNode({ name: passing });
+    const apps = server.config.makeApiClient(AppsV1Api);
+    const { blockers } = await drainRound(gone, { core, apps, nowMs: Date.now(), rules: [] });
+    assert.deepEqual(blockers, []);
+    await round();
+    const cordoned = { "capstan.dev/cordoned": new Date().toISOString() };
+    const stale = { ...gone, metadata: { name: passing, annotations: cordoned } };
+    await uncordonOurs([stale, await read()], core);
+    assert.equal((await read()).spec?.unschedulable, undefined);
+  });
 });

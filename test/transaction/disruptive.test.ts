@@ -166,14 +166,18 @@ describe("hosts that are disturbed where they are", function () {
   });
 
   it("hold the commit up while their cluster does not let them take pods again, and not for ever", async () => {
-    for (const silences of [3, Infinity]) {
+    for (const [silences, retryable] of [
+      [3, true],
+      [Infinity, true],
+      [Infinity, false],
+    ] as const) {
       const engine = await running(worker({ kubelet: old }));
       const { hosts } = engine.cloud;
       let asked = 0;
       hosts.onCordon = (what) => {
         if (what === "drain" || (asked += 1) > silences) return undefined;
         const message = "no API server answers";
-        const details = { code: "API_SERVER", source: "cloud", retryable: true } as const;
+        const details = { code: "API_SERVER", source: "cloud", retryable } as const;
         return Promise.reject(new CapstanError({ ...details, message }));
       };
       assert.equal(outcomeText(await engine.up(goal(worker({ kubelet: newer })))), "done");
@@ -182,6 +186,41 @@ describe("hosts that are disturbed where they are", function () {
       const isTold = reasons.some((one) => one.includes("kubectl uncordon"));
       assert.equal(isTold, silences === Infinity);
     }
+  });
+
+  it("are asked about anew, and not waited for, after their cluster was silent once", async () => {
+    const pool = (kubelet: string) => ["a", "b", "c"].map((name) => machine(name, { kubelet }));
+    const engine = await running(...pool(old));
+    const { hosts } = engine.cloud;
+    const asked = [0, 0, 0];
+    hosts.onCordon = (what) => {
+      if (what === "uncordon") return undefined;
+      const changed = updates(engine).length;
+      asked[changed]! += 1;
+      if (changed > 1) return undefined;
+      const details = { code: "API_SERVER", source: "cloud", retryable: true } as const;
+      return Promise.reject(new CapstanError({ ...details, message: "no API server answers" }));
+    };
+    assert.equal(outcomeText(await engine.up(goal(...pool(newer)))), "done");
+    assert.deepEqual(updates(engine), ["LocalHost/a", "LocalHost/b", "LocalHost/c"]);
+    assert.equal(hosts.drainedFirst, 1);
+    assert.equal(reasons.filter((one) => one.endsWith("changed all the same")).length, 2);
+    // The last one is answered, and told of before its effect and after it.
+    const [first = 0, ...others] = asked;
+    assert.ok(first > 2, `${first} asks`);
+    assert.deepEqual(others, [1, 2]);
+  });
+
+  it("are not disturbed any more once the change is over its deadline", async () => {
+    const engine = await running(worker({ kubelet: old }));
+    const { hosts } = engine.cloud;
+    hosts.blockersOf = () => {
+      engine.clock.advance(3_700_000);
+      return stuck();
+    };
+    const outcome = await engine.up(goal(worker({ kubelet: newer })));
+    assert.match(outcomeText(outcome), /^rolledBack: it was not done by its deadline/);
+    assert.deepEqual([updates(engine), [...hosts.cordoned]], [[], []]);
   });
 
   it("law 19: pods have moved away before, and come back once they run, whatever is killed", () =>

@@ -76,10 +76,24 @@ export function metPassingLock({ code, stdout, stderr }: PulumiResult): boolean 
 export function lastWords({ code, stdout, stderr }: PulumiResult): string {
   const lines = withoutPasswords(`${stdout}\n${stderr}`).split("\n");
   const said = lines.map((line) => line.trim());
-  const errors = said.filter((line) => line.startsWith("error: ")).map((line) => line.slice(7));
+  const errors = said.flatMap((line, index) => {
+    if (!line.startsWith("error: ")) return [];
+    // "2 errors occurred:", with an item for each of them.
+    const items = line.endsWith(" occurred:") ? itemsIn(said.slice(index + 1)) : [];
+    return items.length > 0 ? items : [line.slice("error: ".length)];
+  });
   if (errors.length > 0) return [...new Set(errors)].join("; ");
   const last = said.filter((line) => line !== "").slice(-3);
   return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
+}
+
+/** The list that lines begin with, whose items begin with a star. */
+function itemsIn(lines: readonly string[]): string[] {
+  const end = lines.findIndex((line) => line !== "" && !line.startsWith("* "));
+  return lines
+    .slice(0, end < 0 ? lines.length : end)
+    .filter((line) => line !== "")
+    .map((line) => line.slice(2));
 }
 
 /** LOCKED naming the holder. */

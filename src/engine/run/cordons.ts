@@ -13,8 +13,8 @@ import type { Waits } from "./waits.js";
 const askBackoff: Backoff = { firstMs: 500, factor: 2, maxMs: 10_000 };
 /** How long it may hold the commit up. */
 const commitPatienceMs = 60_000;
-/** A cluster that does not answer holds up every look, so it is not asked at each. */
-const silenceMs = 30_000;
+/** A cluster that does not answer, or refuses, holds up every look, so it is not asked at each. */
+const failureMs = 30_000;
 
 /**
  * The hosts that stay and whose Nodes a drain of ours may have stopped from taking pods: each takes them again once it runs and nothing is
@@ -23,11 +23,16 @@ const silenceMs = 30_000;
 export class Cordons {
   /** Undefined until the first look of a run that follows another one: any of the hosts that there are by then. */
   private hosts: Set<NodeKey> | undefined;
-  private silentUntilMs = 0;
+  private failsUntilMs = 0;
 
   /** `follow`: another run was under way before this one. */
   constructor({ follow }: { readonly follow: boolean }) {
     if (!follow) this.hosts = new Set();
+  }
+
+  /** Whether any Node may be cordoned that is to take pods again. */
+  get areOwed(): boolean {
+    return this.hosts === undefined || this.hosts.size > 0;
   }
 
   /** Those are drained now. */
@@ -41,23 +46,26 @@ export class Cordons {
     const due = this.present(observation, waits).filter(
       ([key, { phase }]) => phase === "ready" && !disturbed.has(key),
     );
-    if (waits.clock.now() < this.silentUntilMs) return;
-    const silence = await this.uncordon(due, observation, waits);
-    if (silence !== undefined) this.silentUntilMs = waits.clock.now() + silenceMs;
+    if (waits.clock.now() < this.failsUntilMs) return;
+    const failure = await this.uncordon(due, observation, waits);
+    if (failure !== undefined) this.failsUntilMs = waits.clock.now() + failureMs;
   }
 
-  /** Before a commit, after which nobody would come back to it: also of hosts that do not run, as long as the cluster may take to answer. */
+  /**
+   * Before a commit, after which nobody would come back to it: also of hosts that do not run, as long as the cluster may take to answer.
+   * What it refuses, or does not answer for too long, is told.
+   */
   async liftAll(waits: Waits): Promise<void> {
-    if (!hasNodes(waits) || this.hosts?.size === 0) return;
+    if (!hasNodes(waits) || !this.areOwed) return;
     const { clock, stop, timeoutMs, report } = waits;
     const observation = await waits.observe();
     const untilMs = clock.now() + Math.min(timeoutMs, commitPatienceMs);
     for (let asked = 1; ; asked += 1) {
-      const silence = await this.uncordon(this.present(observation, waits), observation, waits);
-      if (silence === undefined) return;
-      const isOver = clock.now() >= untilMs;
+      const failure = await this.uncordon(this.present(observation, waits), observation, waits);
+      if (failure === undefined) return;
+      const isOver = !failure.retryable || clock.now() >= untilMs;
       const way = isOver ? "; kubectl uncordon lets those take pods that do not" : "";
-      const reason = `hosts that stay have to take pods again: ${silence.message}${way}`;
+      const reason = `hosts that stay have to take pods again: ${failure.message}${way}`;
       if (asked === 1 || isOver) report({ kind: "waiting", keys: [], reason });
       if (isOver) return;
       await clock.sleep(backoffMs(askBackoff, asked), stop);
@@ -72,7 +80,7 @@ export class Cordons {
     return present.filter(([key]) => hosts.has(key));
   }
 
-  /** Why it has to be tried again. A cluster that refuses it is not asked again. */
+  /** What some of them failed with: who takes pods again already is left as it is at the next try. */
   private async uncordon(
     due: readonly (readonly [NodeKey, Observed])[],
     observation: Observation,
@@ -85,7 +93,7 @@ export class Cordons {
       await cluster?.uncordon(hosts.map(nodeHostOf));
     } catch (error) {
       if (!isCapstanError(error)) throw error;
-      if (error.retryable) return error;
+      return error;
     }
     for (const [key] of due) this.hosts?.delete(key);
     return undefined;

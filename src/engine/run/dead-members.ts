@@ -15,7 +15,10 @@ interface KnownCluster {
 }
 
 /** A member of etcd whose host does not run any more, as it was recorded last. */
-export type DeadMember = Pick<Observed, "who" | "status">;
+export interface DeadMember extends Pick<Observed, "who" | "status"> {
+  /** Absent of one that is gone. */
+  readonly observed?: Observed;
+}
 
 /**
  * Members that etcd still counts on although their hosts are gone, or failed and not wanted. None where there is to be no
@@ -37,8 +40,9 @@ function recordedDead(
   return cloudResources(records).flatMap((resource) => {
     const observed = observedResources.get(resource.key);
     if (resource.kind !== hostKind || observed === undefined) return [];
-    const isDead = observed === "gone" || (isLost(observed) && !wanted.has(resource.key));
-    return isDead ? [{ who: recordedIdentity(resource), status: statusOf(resource.outputs) }] : [];
+    const known = { who: recordedIdentity(resource), status: statusOf(resource.outputs) };
+    if (observed === "gone") return [known];
+    return isLost(observed) && !wanted.has(resource.key) ? [{ ...known, observed }] : [];
   });
 }
 

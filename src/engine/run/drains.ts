@@ -28,7 +28,7 @@ import { deletionHeld, keptWith } from "./held-hosts.js";
 import { HostClearing } from "./host-clearing.js";
 import { clusterOf, hasNodes } from "./own-cluster.js";
 import { nodeHostOf } from "./run-bootstrap.js";
-import type { Waits } from "./waits.js";
+import { deadlineOf, type Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
 
 /** How often pods are asked to go whose budget does not let them. */
@@ -44,7 +44,7 @@ const drainsAtATime = 8;
  * where the cluster does not answer, it is done to hosts all the same, and that is told. Source: docs/adr/0041, docs/adr/0049.
  */
 export class Drains {
-  /** The cluster has not answered for long enough: it is not waited for again in this run. */
+  /** The cluster has not answered for long enough: until it does it is asked once for each pass, and not waited for. */
   private isSilent = false;
 
   private readonly cordons: Cordons;
@@ -59,6 +59,11 @@ export class Drains {
     return this.cordons.lift(plan, observation, waits);
   }
 
+  /** Whether a Node may be cordoned that is to take pods again. */
+  get areOwed(): boolean {
+    return this.cordons.areOwed;
+  }
+
   /**
    * Which deletions of a pass may go now. Until no pod that has to go is left on any of the hosts that it deletes or disturbs, and no volume
    * on those that go, or the time is up; a host that a hook holds stays, with everything that it needs. Before a commit, hosts that stay take pods again.
@@ -68,7 +73,7 @@ export class Drains {
     const draining = drainingAmong(plan.steps);
     const disturbed = (keys ?? []).filter((key) => draining.has(key));
     const leaving = [...leavingAmong(deletions, waits), ...disturbedAmong(disturbed, waits)];
-    const asks = hasNodes(waits) && !this.isSilent;
+    const asks = hasNodes(waits);
     const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
     if (leaving.length === 0 || (!asks && !mayBeHeld)) return { going: deletions };
     const observation = await waits.observe();
@@ -102,14 +107,17 @@ export class Drains {
     );
     const hosts = nodes.map(({ host }) => host);
     const sinceMs = clock.now();
-    const untilMs = untilMsOf(waits);
+    const untilMs = sinceMs + waits.timeoutMs;
+    const patienceMs = this.isSilent ? 0 : silencePatienceMs;
     let told = "";
     for (let rounds = 1; ; rounds += 1) {
       const round = await roundOf(clearings, () => clusterOf(hosts, observation, waits), waits);
-      if (round.kind === "drained") return;
-      const endMs = round.kind === "silent" ? sinceMs + silencePatienceMs : untilMs;
+      if (round.kind === "drained" || round.kind === "blocked") this.isSilent = false;
+      // Nothing is begun after the deadline: what comes then is decided from a new look.
+      if (round.kind === "drained" || clock.now() > deadlineOf(waits)) return;
+      const endMs = round.kind === "silent" ? sinceMs + patienceMs : untilMs;
       const isOver = round.kind === "refused" || clock.now() >= Math.min(untilMs, endMs);
-      this.isSilent = isOver && round.kind !== "blocked";
+      if (isOver && round.kind !== "blocked") this.isSilent = true;
       const reason = isOver ? `${round.reason}; ${allTheSame(nodes)}` : round.reason;
       const leaving = isOver || round.kind !== "blocked" ? undefined : round.leaving;
       if (reason !== told) report(omitUndefined({ kind: "waiting", keys: [], reason, leaving }));
@@ -263,11 +271,4 @@ async function roundOf(
     const reason = `pods cannot be moved away first: ${error.message}`;
     return { kind: error.retryable ? "silent" : "refused", reason };
   }
-}
-
-/** Deletions that are owed have no deadline: nothing is taken back any more. */
-function untilMsOf(waits: Waits): number {
-  const { number, deadlineAtMs } = waits.goal.transaction;
-  const isCommitted = waits.recorded().revision?.number === number;
-  return Math.min(waits.clock.now() + waits.timeoutMs, isCommitted ? Infinity : deadlineAtMs);
 }

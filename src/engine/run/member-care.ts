@@ -5,7 +5,7 @@ import { isHostKey } from "../../plan/decisions/hosts.js";
 import type { Observation } from "../../plan/observation.js";
 import type { Plan, RemainingPlan } from "../../plan/plan.js";
 import { isQuiet } from "../../plan/step.js";
-import { mayLeaveDead } from "../../plan/waves/member-care.js";
+import { mayLeaveDead, withoutDeadMembers } from "../../plan/waves/member-care.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { nodeMarkFields } from "../../provider/host-spec.js";
 import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
@@ -83,7 +83,7 @@ export class MemberCare {
       const cluster = await bootstrap.workloadBeside(observation, running, records, context);
       const report = await cluster.etcd(hosts.map(({ node }) => node));
       const found = report && etcdHealthOf(report, known);
-      const health = found && (await withoutDead(found, { bootstrap, cluster }));
+      const health = found && (await withoutDead(found, { bootstrap, cluster, context }));
       bootstrap.noteIll(
         hosts.flatMap(({ observed = [] }) => observed),
         health ?? [],
@@ -121,9 +121,8 @@ export class MemberCare {
  * cluster without keys nobody can ask; the first member of a new one has nobody beside it. Pure.
  */
 function isCareDue(plan: RemainingPlan, records: PriorState, hostKind: string): boolean {
-  return records.transaction?.number === plan.transaction.number
-    ? touchesMembers(plan, records, hostKind)
-    : false;
+  const isBegun = records.transaction?.number === plan.transaction.number;
+  return isBegun && touchesMembers(plan, records, hostKind);
 }
 
 /** The same of a plan that is not begun yet. Pure. */
@@ -145,15 +144,22 @@ export function touchesMembers(
     : (records.transaction.touched ?? []).some(isMemberHost);
 }
 
-/** Etcd once those that are dead have left it, while records still name them. Throws API_SERVER. */
+interface CareMeans {
+  readonly bootstrap: RunBootstrap;
+  readonly cluster: WorkloadCluster;
+  readonly context: CallContext;
+}
+
+/** Etcd once those that are dead have left it, while records still name them. Throws API_SERVER, and what the provider throws. */
 async function withoutDead(
   health: EtcdHealth,
-  { bootstrap, cluster }: { readonly bootstrap: RunBootstrap; readonly cluster: WorkloadCluster },
+  { bootstrap, cluster, context }: CareMeans,
 ): Promise<EtcdHealth> {
   const leaving = mayLeaveDead(health);
   if (leaving.length === 0) return health;
-  await bootstrap.removeDead(cluster, new Set(leaving.flatMap(({ host }) => host ?? [])));
-  return health.filter((one) => !leaving.includes(one));
+  const keys = new Set(leaving.flatMap(({ host }) => host ?? []));
+  await bootstrap.removeDead(context, cluster, keys);
+  return withoutDeadMembers(health);
 }
 
 /** What Capstan keeps on Nodes does not count: nothing is disturbed for it. */
@@ -185,7 +191,7 @@ function etcdFailed(ailing: EtcdHealth, seconds: number): CapstanError {
       code: "DEADLINE",
       source: "cloud",
       message: `${why}: ${ailmentsText(ailing)}`,
-      hint: "no member of the control plane is touched while another one is not well; --timeout waits longer for it, and the change goes on once etcd is well",
+      hint: "no member of the control plane is touched while another one is not well; --timeout waits longer for it, and the change goes on once etcd is well; where it never will be, as after a destroy that broke off, capstan destroy asks nothing of it",
       retryable: true,
     },
   );

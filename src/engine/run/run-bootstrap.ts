@@ -225,7 +225,7 @@ export class RunBootstrap {
     const store = await this.workloadOf(who, at, clock);
     await this.announce(store, at.keys);
     if (kind === "joinControlPlane") {
-      await this.removeDead(store);
+      await this.removeDead(ctx, store);
       await this.removeIll(ctx, at.machine, store);
     }
     const nowMs = clock.now();
@@ -245,12 +245,18 @@ export class RunBootstrap {
 
   /**
    * Takes members out of etcd whose hosts are dead: all, or some by their keys. kubeadm lets nobody join an etcd that counts on members
-   * which do not answer. Each is asked for once in a run. Throws API_SERVER.
+   * which do not answer. Each is asked for once in a run. One that has only failed may be started again by somebody, and bears the mark of
+   * it. Throws API_SERVER, and what the provider throws.
    */
-  async removeDead(store: WorkloadCluster, keys?: ReadonlySet<NodeKey>): Promise<void> {
+  async removeDead(
+    ctx: CallContext,
+    store: WorkloadCluster,
+    keys?: ReadonlySet<NodeKey>,
+  ): Promise<void> {
     const due = this.dead.filter(({ who }) => !this.left.has(who.token));
     for (const host of due.filter(({ who }) => keys?.has(keyOf(who)) ?? true)) {
-      await store.removeMember(nodeHostOf(host));
+      if (host.observed !== undefined) await this.leave(ctx, host.observed, store);
+      else await store.removeMember(nodeHostOf(host));
       this.left.add(host.who.token);
     }
   }

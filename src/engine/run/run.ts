@@ -46,7 +46,7 @@ import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
 import { Terminations } from "./terminations.js";
-import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
+import { deadlineOf, waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
 
@@ -199,6 +199,11 @@ export class Run {
     return this.state.revision?.number === this.goal.transaction.number;
   }
 
+  /** Pods may take longer to move than the change may take: nothing is begun then that is to be taken back at once. */
+  private isOverdue(): boolean {
+    return this.options.clock.now() > deadlineOf(this.waits());
+  }
+
   private isBegun(): boolean {
     return this.state.transaction?.number === this.goal.transaction.number;
   }
@@ -279,6 +284,15 @@ export class Run {
     return this.bootstrap.asJoined(context, seen, this.state);
   }
 
+  /** A look while something is waited for: hosts that are done with take pods again meanwhile, also if others are not. */
+  private async observeInBetween(): Promise<Observation> {
+    const observation = await this.observe();
+    if (this.drains.areOwed && !this.options.engine.unsettled) {
+      await this.drains.lift(this.planAgain(observation), observation, this.waits());
+    }
+    return observation;
+  }
+
   private async carryOut(
     action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
     plan: RemainingPlan,
@@ -303,7 +317,7 @@ export class Run {
         report({ ...action, kind: "waiting" });
         return waitUntilAvailable(action.keys, this.waits());
       case "waitForEtcd":
-        return this.care?.wait(action, this.context(), plan.transaction.deadlineAtMs);
+        return this.care?.wait(action, this.context(), deadlineOf(this.waits()));
       case "commit":
         return this.commit(plan, action);
       case "clear":
@@ -341,6 +355,7 @@ export class Run {
     this.announce(keys, deletions, reason);
     const { going, held } = await this.drains.departures({ plan, keys, deletions }, this.waits());
     if (held !== undefined && keys.length + going.length === 0) throw held;
+    if (this.isOverdue()) return;
     for (const key of keys) this.tried.add(key);
     const allowed = { allowed: new Set(keys), deletions: new Set(going) };
     await this.pass(plan, { kind: "change", ...allowed });
@@ -389,6 +404,7 @@ export class Run {
     const { going, held } = await this.drains.departures({ plan, deletions }, this.waits());
     // The change itself is done: what somebody holds is owed from then on.
     if (held !== undefined && going.length === 0 && this.isCommitted()) throw held;
+    if (this.isOverdue()) return;
     const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(going) };
     await this.pass(plan, { kind: "commit", ...allowed });
     if (!this.hasToldCommit) {
@@ -465,7 +481,7 @@ export class Run {
       availability,
       bootstrap,
       recorded: () => this.state,
-      observe: () => this.observe(),
+      observe: () => this.observeInBetween(),
     });
   }
 

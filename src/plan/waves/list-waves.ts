@@ -4,6 +4,7 @@ import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { machineNameOf } from "../decisions/hosts.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
 import { stepsByKey } from "./host-set.js";
+import { withoutDeadMembers } from "./member-care.js";
 import { type NextAction, nextAction } from "./next-action.js";
 import { mostUnavailable } from "./unavailable.js";
 
@@ -36,7 +37,7 @@ export function wavesOf(given: RemainingPlan): Wave[] {
  * that is mended on the way counts as well from then on. Pure.
  */
 export function foreseenEtcdHold(plan: RemainingPlan, etcd: EtcdHealth): string | undefined {
-  return courseOf(plan, etcd).heldBecause;
+  return courseOf(plan, withoutDeadMembers(etcd)).heldBecause;
 }
 
 interface Course {

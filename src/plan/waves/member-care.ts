@@ -65,6 +65,12 @@ export function mayLeaveDead(health: EtcdHealth): EtcdHealth {
   return isSafe ? health.filter(({ state }) => state === "dead") : [];
 }
 
+/** Etcd once those have left it: a run takes them out at its first look. Pure. */
+export function withoutDeadMembers(health: EtcdHealth): EtcdHealth {
+  const leaving = mayLeaveDead(health);
+  return health.filter((one) => !leaving.includes(one));
+}
+
 /** Whether a member is known not to serve. Pure. */
 export function isIll({ state }: MemberHealth): boolean {
   return state === "ill" || state === "dead";
