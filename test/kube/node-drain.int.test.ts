@@ -189,8 +189,8 @@ describe("a drain, on a real API server with budgets of disruption", () => {
     assert.deepEqual(blockers, []);
     await round();
     const cordoned = { "capstan.dev/cordoned": new Date().toISOString() };
-    const stale = { ...gone, metadata: { name: passing, annotations: cordoned } };
-    await uncordonOurs([stale, await read()], core);
+    gone.metadata = { name: passing, annotations: cordoned };
+    await uncordonOurs([gone, await read()], core);
     assert.equal((await read()).spec?.unschedulable, undefined);
   });
 });

@@ -9,7 +9,8 @@ import { marksOf } from "../../workload/node-marks.js";
 import { type EtcdHealth, etcdHealthOf, unknownHealth } from "../../workload/etcd/etcd-health.js";
 import type { EtcdReport } from "../../workload/etcd/etcd-report.js";
 import { membersAmongSeen, type SeenMember } from "./seen-members.js";
-import { nodeHostOf, type RunBootstrap } from "./run-bootstrap.js";
+import { nodeHostOf } from "./node-host.js";
+import type { RunBootstrap } from "./run-bootstrap.js";
 import type { MarkedHost } from "./workload-cluster.js";
 
 /** Hosts as they were seen, and how their cluster is reached. */

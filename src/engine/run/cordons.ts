@@ -6,7 +6,7 @@ import { drainingAmong } from "../../plan/step.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import type { Observed } from "../../provider/port.js";
 import { clusterOf, hasNodes } from "./own-cluster.js";
-import { nodeHostOf } from "./run-bootstrap.js";
+import { nodeHostOf } from "./node-host.js";
 import type { Waits } from "./waits.js";
 
 /** How often a cluster is asked that does not answer before a commit. */
@@ -31,7 +31,7 @@ export class Cordons {
   }
 
   /** Whether any Node may be cordoned that is to take pods again. */
-  get areOwed(): boolean {
+  get mayHaveCordoned(): boolean {
     return this.hosts === undefined || this.hosts.size > 0;
   }
 
@@ -56,7 +56,7 @@ export class Cordons {
    * What it refuses, or does not answer for too long, is told.
    */
   async liftAll(waits: Waits): Promise<void> {
-    if (!hasNodes(waits) || !this.areOwed) return;
+    if (!hasNodes(waits) || !this.mayHaveCordoned) return;
     const { clock, stop, timeoutMs, report } = waits;
     const observation = await waits.observe();
     const untilMs = clock.now() + Math.min(timeoutMs, commitPatienceMs);

@@ -27,7 +27,7 @@ import { Cordons } from "./cordons.js";
 import { deletionHeld, keptWith } from "./held-hosts.js";
 import { HostClearing } from "./host-clearing.js";
 import { clusterOf, hasNodes } from "./own-cluster.js";
-import { nodeHostOf } from "./run-bootstrap.js";
+import { nodeHostOf } from "./node-host.js";
 import { deadlineOf, type Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
 
@@ -60,8 +60,8 @@ export class Drains {
   }
 
   /** Whether a Node may be cordoned that is to take pods again. */
-  get areOwed(): boolean {
-    return this.cordons.areOwed;
+  get mayHaveCordoned(): boolean {
+    return this.cordons.mayHaveCordoned;
   }
 
   /**

@@ -43,7 +43,8 @@ import { hostsToProve, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
 import { NodeDeletions, type OwedNode } from "./node-deletions.js";
-import type { NodeHost, OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
+import { nodeHostOf } from "./node-host.js";
+import type { OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
 /** How long a token is good for the one host that it was made for. */
 const tokenTtlMs = 15 * 60_000;
@@ -546,15 +547,6 @@ export class RunBootstrap {
     const clusters = all.flatMap((one) => (one === undefined ? [] : [clusterIn(one)]));
     return clusters.flatMap((cluster) => termsFor(cluster, terms).secrets ?? [])[0];
   }
-}
-
-export function nodeHostOf({ who, status }: Pick<Observed, "who" | "status">): NodeHost {
-  const { providerId } = status;
-  const texts = Object.values(status)
-    .flat()
-    .filter((value) => typeof value === "string");
-  const host = { name: who.name, addresses: texts };
-  return typeof providerId === "string" ? { ...host, providerId } : host;
 }
 
 function keysIn(records: PriorState, who: Identity): HostKeys {

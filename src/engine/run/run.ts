@@ -4,7 +4,6 @@ import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.j
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
-import { planRemaining } from "../../plan/planner/make-plan.js";
 import type { Plan, RemainingPlan } from "../../plan/plan.js";
 import type { MachineAnnotations } from "../../records/host-machine.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
@@ -37,7 +36,8 @@ import { AvailabilityTracker } from "./availability.js";
 import { Drains } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
-import { importsOf, isRecording, requestInfoOf, shownBy } from "./run-goal.js";
+import { remainingPlan } from "./remaining-plan.js";
+import { importsOf, isRecording, shownBy } from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
 import { isPassRecorded, livingAs } from "./pass-record.js";
@@ -233,39 +233,10 @@ export class Run {
     });
   }
 
-  /** Toward the frozen target of this run: what is left of it. */
   private planAgain(observation: Observation): RemainingPlan {
-    const { goal, state, options } = this;
-    const { number: _number, ...request } = goal.transaction;
-    const plan = planRemaining({
-      planGoal: { kind: "recorded", target: goal.target },
-      provider: options.provider,
-      prior: state,
-      ...observation,
-      ...requestInfoOf(request),
-      removal: "accepted",
-    });
-    const shown = new Set(goal.orphaned.map(({ id }) => id));
-    // Where nothing is to be left, everything that carries the cluster's UID goes.
-    const everything = leadsToNothing(goal);
-    return {
-      ...plan,
-      transaction: goal.transaction,
-      leftovers: (goal.leftovers ?? []).filter(
-        ({ leftover }) => !this.removedLeftovers.has(leftover.id),
-      ),
-      orphaned: plan.orphaned.filter(
-        ({ id, who }) => everything || shown.has(id) || this.mayHaveMade(who),
-      ),
-    };
-  }
-
-  /** Whether a resource can come from the transaction that this run takes back or goes on with. */
-  private mayHaveMade({ kind, name }: { readonly kind: string; readonly name: string }): boolean {
-    const { transaction } = this.state;
-    return [this.goal.target, ...(transaction === undefined ? [] : [transaction.target])].some(
-      ({ nodes }) => nodes.some((node) => node.kind === kind && node.name === name),
-    );
+    const { goal, state, options, removedLeftovers } = this;
+    const { provider } = options;
+    return remainingPlan(goal, { provider, state, observation, removedLeftovers });
   }
 
   private async observe(): Promise<Observation> {
@@ -287,7 +258,7 @@ export class Run {
   /** A look while something is waited for: hosts that are done with take pods again meanwhile, also if others are not. */
   private async observeInBetween(): Promise<Observation> {
     const observation = await this.observe();
-    if (this.drains.areOwed && !this.options.engine.unsettled) {
+    if (this.drains.mayHaveCordoned && !this.options.engine.unsettled) {
       await this.drains.lift(this.planAgain(observation), observation, this.waits());
     }
     return observation;

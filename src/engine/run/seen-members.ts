@@ -6,7 +6,7 @@ import type { Target } from "../../records/target.js";
 import type { MemberHost } from "../../workload/etcd/etcd-health.js";
 import { deadMembers } from "./dead-members.js";
 import { memberJudge } from "./member-hosts.js";
-import { nodeHostOf } from "./run-bootstrap.js";
+import { nodeHostOf } from "./node-host.js";
 import type { NodeHost } from "./workload-cluster.js";
 
 interface KnownCluster {
