@@ -95,7 +95,7 @@ export async function uncordonOurs(nodes: readonly V1Node[], core: CoreV1Api): P
   if (failures.length > 0) throw failures[0];
 }
 
-/** Somebody has deleted the Node meanwhile: nothing is left on it, and nothing to be done to it. */
+/** Somebody has deleted it meanwhile, a Node with all that is on it: nothing is left to be done to it. */
 function isGone(error: unknown): boolean {
   return statusOf(error) === 404;
 }
@@ -194,7 +194,7 @@ async function evict(
     await core.createNamespacedPodEviction({ namespace, name, body }, within());
     return { kind: "accepted" };
   } catch (error) {
-    if (statusOf(error) === 404) return { kind: "gone" };
+    if (isGone(error)) return { kind: "gone" };
     const text = saidBy(error);
     if (statusOf(error) === 429) return { kind: "refused", reason: "too-many-requests", text };
     const isEnding = statusOf(error) === 403 && text.includes("is being terminated");

@@ -114,9 +114,7 @@ export function step(situation: Situation): Action {
   const { plan, failure } = situation;
   if (failure !== undefined) return afterFailure(situation, failure);
   if (situation.closed) return afterClosing(situation);
-  // A deadline is for the way to the commit: deletions that are owed have none.
-  const isUnderWay = isBegun(situation) && !isCommitted(situation);
-  if (isUnderWay && situation.nowMs > plan.transaction.deadlineAtMs) {
+  if (isBegun(situation) && situation.nowMs > deadlineOf(plan, situation.prior)) {
     return afterFailure(situation, "it was not done by its deadline");
   }
   const recovery = recoveryOf(situation);
@@ -137,6 +135,17 @@ export function step(situation: Situation): Action {
     return { kind: "begin", number: plan.transaction.number, reason };
   }
   return onward(situation);
+}
+
+/**
+ * Until when the way to the commit may take, milliseconds since the epoch. Deletions that are owed after it have no deadline: nothing is
+ * taken back any more. Pure.
+ */
+export function deadlineOf(
+  { transaction }: Pick<RemainingPlan, "transaction">,
+  { revision }: Pick<PriorState, "revision">,
+): number {
+  return revision?.number === transaction.number ? Infinity : transaction.deadlineAtMs;
 }
 
 const pastTense = {

@@ -30,23 +30,17 @@ export class Cordons {
     if (!follow) this.hosts = new Set();
   }
 
-  /** Whether any Node may be cordoned that is to take pods again. */
-  get mayHaveCordoned(): boolean {
-    return this.hosts === undefined || this.hosts.size > 0;
-  }
-
   /** Those are drained now. */
   add(hosts: readonly NodeKey[]): void {
     for (const host of hosts) this.hosts?.add(host);
   }
 
-  /** At a look. What fails is tried again at a later one. */
-  async lift({ steps }: RemainingPlan, observation: Observation, waits: Waits): Promise<void> {
-    const disturbed = drainingAmong(steps);
-    const due = this.present(observation, waits).filter(
-      ([key, { phase }]) => phase === "ready" && !disturbed.has(key),
-    );
-    if (waits.clock.now() < this.failsUntilMs) return;
+  /** At a look. What fails is tried again at a later one. `plan`: what is left, made only where a Node may be cordoned. */
+  async lift(plan: () => RemainingPlan, observation: Observation, waits: Waits): Promise<void> {
+    const present = this.present(observation, waits);
+    if (present.length === 0 || waits.clock.now() < this.failsUntilMs) return;
+    const disturbed = drainingAmong(plan().steps);
+    const due = present.filter(([key, { phase }]) => phase === "ready" && !disturbed.has(key));
     const failure = await this.uncordon(due, observation, waits);
     if (failure !== undefined) this.failsUntilMs = waits.clock.now() + failureMs;
   }
@@ -56,7 +50,7 @@ export class Cordons {
    * What it refuses, or does not answer for too long, is told.
    */
   async liftAll(waits: Waits): Promise<void> {
-    if (!hasNodes(waits) || !this.mayHaveCordoned) return;
+    if (!hasNodes(waits) || this.hosts?.size === 0) return;
     const { clock, stop, timeoutMs, report } = waits;
     const observation = await waits.observe();
     const untilMs = clock.now() + Math.min(timeoutMs, commitPatienceMs);

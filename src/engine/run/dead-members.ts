@@ -4,15 +4,9 @@ import { keyOf } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import { isLost } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
-import { cloudResources, type PriorState, recordedIdentity } from "../../records/prior-state.js";
-import { clusterIn, keepsControlPlane, type Target } from "../../records/target.js";
-import { memberJudge } from "./member-hosts.js";
-
-interface KnownCluster {
-  readonly target: Target;
-  readonly records: PriorState;
-  readonly hostKind: string;
-}
+import { cloudResources, recordedIdentity } from "../../records/prior-state.js";
+import { clusterIn, keepsControlPlane } from "../../records/target.js";
+import { type HostRecords, memberJudge } from "./member-hosts.js";
 
 /** A member of etcd whose host does not run any more, as it was recorded last. */
 export interface DeadMember extends Pick<Observed, "who" | "status"> {
@@ -24,7 +18,7 @@ export interface DeadMember extends Pick<Observed, "who" | "status"> {
  * Members that etcd still counts on although their hosts are gone, or failed and not wanted. None where there is to be no
  * control plane. Pure.
  */
-export function deadMembers(known: KnownCluster, observation: Observation): DeadMember[] {
+export function deadMembers(known: HostRecords, observation: Observation): DeadMember[] {
   if (!keepsControlPlane(known.target)) return [];
   const isMember = memberJudge(known);
   return [...recordedDead(known, observation), ...forgottenDead(known, observation)].filter(
@@ -33,7 +27,7 @@ export function deadMembers(known: KnownCluster, observation: Observation): Dead
 }
 
 function recordedDead(
-  { target, records, hostKind }: KnownCluster,
+  { target, records, hostKind }: HostRecords,
   { observedResources }: Observation,
 ): DeadMember[] {
   const wanted = new Set(target.machines.map(({ host }) => host));
@@ -48,7 +42,7 @@ function recordedDead(
 
 /** Of the revision, and in no record and no listing any more: a plain `pulumi refresh` forgets what is gone. */
 function forgottenDead(
-  { records: { revision, transaction }, hostKind }: KnownCluster,
+  { records: { revision, transaction }, hostKind }: HostRecords,
   { observedResources, unrecorded }: Observation,
 ): DeadMember[] {
   if (revision === undefined || transaction === undefined) return [];

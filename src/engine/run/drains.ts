@@ -11,6 +11,7 @@ import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
 import { desiredIn, type Target } from "../../records/target.js";
 import { hostMachines } from "../../records/host-machine.js";
+import { deadlineOf } from "../../transaction/lifecycle.js";
 import { type DeletionWait, waitsText } from "../../workload/drain/deletion-stage.js";
 import {
   drainRuleOf,
@@ -28,7 +29,7 @@ import { deletionHeld, keptWith } from "./held-hosts.js";
 import { HostClearing } from "./host-clearing.js";
 import { clusterOf, hasNodes } from "./own-cluster.js";
 import { nodeHostOf } from "./node-host.js";
-import { deadlineOf, type Waits } from "./waits.js";
+import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
 
 /** How often pods are asked to go whose budget does not let them. */
@@ -55,13 +56,8 @@ export class Drains {
   }
 
   /** As `Cordons.lift` does. */
-  lift(plan: RemainingPlan, observation: Observation, waits: Waits): Promise<void> {
+  lift(plan: () => RemainingPlan, observation: Observation, waits: Waits): Promise<void> {
     return this.cordons.lift(plan, observation, waits);
-  }
-
-  /** Whether a Node may be cordoned that is to take pods again. */
-  get mayHaveCordoned(): boolean {
-    return this.cordons.mayHaveCordoned;
   }
 
   /**
@@ -114,7 +110,8 @@ export class Drains {
       const round = await roundOf(clearings, () => clusterOf(hosts, observation, waits), waits);
       if (round.kind === "drained" || round.kind === "blocked") this.isSilent = false;
       // Nothing is begun after the deadline: what comes then is decided from a new look.
-      if (round.kind === "drained" || clock.now() > deadlineOf(waits)) return;
+      if (round.kind === "drained" || clock.now() > deadlineOf(waits.goal, waits.recorded()))
+        return;
       const endMs = round.kind === "silent" ? sinceMs + patienceMs : untilMs;
       const isOver = round.kind === "refused" || clock.now() >= Math.min(untilMs, endMs);
       if (isOver && round.kind !== "blocked") this.isSilent = true;

@@ -1,15 +1,8 @@
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
-import type { PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
-import { goneHosts, membersAmong } from "./member-hosts.js";
-
-interface KnownCluster {
-  readonly target: Target;
-  readonly records: PriorState;
-  readonly hostKind: string;
-}
+import { goneHosts, type HostRecords, membersAmong } from "./member-hosts.js";
 
 /** Hosts of a target that the last revision does not have: those that have to join. Pure. */
 export function joiningHosts(target: Target, revision: Target | undefined): NodeKey[] {
@@ -22,7 +15,7 @@ export function joiningHosts(target: Target, revision: Target | undefined): Node
  * and one without another member beside it begins the cluster. Pure.
  */
 export function hostsToProve(
-  { target, records, hostKind }: KnownCluster,
+  { target, records, hostKind }: HostRecords,
   observation: Observation,
 ): ReadonlyMap<NodeKey, Observed> {
   const { observedResources, unrecorded } = observation;

@@ -4,10 +4,14 @@ import type { Observed } from "../../provider/port.js";
 import { knownMachines, type PriorState } from "../../records/prior-state.js";
 import { machineOfKey, type Target } from "../../records/target.js";
 
-interface KnownHosts {
+/** The hosts of a cluster, as they are wanted and recorded. */
+export interface HostRecords {
   readonly target: Target;
   readonly records: PriorState;
   readonly hostKind: string;
+}
+
+interface KnownHosts extends HostRecords {
   readonly observed: readonly Observed[];
   /** Recorded ones that are positively gone, by name, also where a cloud does not list them any more. */
   readonly gone: ReadonlySet<string>;
@@ -43,11 +47,7 @@ export function membersAmong(known: KnownHosts, self: string): MemberHosts {
 }
 
 /** Tells of hosts, by their names, whether they are members: one whose machine nobody knows counts as one. Pure. */
-export function memberJudge({
-  target,
-  records,
-  hostKind,
-}: Omit<KnownHosts, "observed" | "gone">): (host: string) => boolean {
+export function memberJudge({ target, records, hostKind }: HostRecords): (host: string) => boolean {
   const machines = [...knownMachines(records).values(), ...target.machines];
   const recorded = records.resources.filter(({ kind }) => kind === hostKind);
   const machineOf = new Map(

@@ -12,6 +12,7 @@ import type { CallContext, Clock, InfrastructureProvider } from "../../provider/
 import { timingOf } from "../../provider/timing.js";
 import {
   type Action,
+  deadlineOf,
   type Situation,
   standingOf,
   step,
@@ -46,7 +47,7 @@ import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
 import { Terminations } from "./terminations.js";
-import { deadlineOf, waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
+import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
 
@@ -201,7 +202,7 @@ export class Run {
 
   /** Pods may take longer to move than the change may take: nothing is begun then that is to be taken back at once. */
   private isOverdue(): boolean {
-    return this.options.clock.now() > deadlineOf(this.waits());
+    return this.options.clock.now() > deadlineOf(this.goal, this.state);
   }
 
   private isBegun(): boolean {
@@ -214,7 +215,7 @@ export class Run {
     await this.bootstrap?.settleNew(this.context(), observation, state);
     const plan = this.planAgain(observation);
     // What a dead command last asked for may still disturb a host.
-    if (!options.engine.unsettled) await this.drains.lift(plan, observation, this.waits());
+    if (!options.engine.unsettled) await this.drains.lift(() => plan, observation, this.waits());
     return omitUndefined({
       plan,
       etcd: await this.care?.look({ plan, observation, records: state }, this.context()),
@@ -258,8 +259,8 @@ export class Run {
   /** A look while something is waited for: hosts that are done with take pods again meanwhile, also if others are not. */
   private async observeInBetween(): Promise<Observation> {
     const observation = await this.observe();
-    if (this.drains.mayHaveCordoned && !this.options.engine.unsettled) {
-      await this.drains.lift(this.planAgain(observation), observation, this.waits());
+    if (!this.options.engine.unsettled) {
+      await this.drains.lift(() => this.planAgain(observation), observation, this.waits());
     }
     return observation;
   }
@@ -288,7 +289,7 @@ export class Run {
         report({ ...action, kind: "waiting" });
         return waitUntilAvailable(action.keys, this.waits());
       case "waitForEtcd":
-        return this.care?.wait(action, this.context(), deadlineOf(this.waits()));
+        return this.care?.wait(action, this.context(), deadlineOf(this.goal, this.state));
       case "commit":
         return this.commit(plan, action);
       case "clear":

@@ -1,19 +1,11 @@
 import { keyOf } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
-import type { PriorState } from "../../records/prior-state.js";
-import type { Target } from "../../records/target.js";
 import type { MemberHost } from "../../workload/etcd/etcd-health.js";
 import { deadMembers } from "./dead-members.js";
-import { memberJudge } from "./member-hosts.js";
+import { type HostRecords, memberJudge } from "./member-hosts.js";
 import { nodeHostOf } from "./node-host.js";
 import type { NodeHost } from "./workload-cluster.js";
-
-interface KnownCluster {
-  readonly target: Target;
-  readonly records: PriorState;
-  readonly hostKind: string;
-}
 
 /** A host that etcd may count on, and how its own cluster knows it. */
 export interface SeenMember {
@@ -24,7 +16,7 @@ export interface SeenMember {
 }
 
 /** Hosts of the control plane that are there, and those that etcd may still count on. Pure. */
-export function membersAmongSeen(known: KnownCluster, observation: Observation): SeenMember[] {
+export function membersAmongSeen(known: HostRecords, observation: Observation): SeenMember[] {
   const isMember = memberJudge(known);
   const dead = deadMembers(known, observation);
   const deadNames = new Set(dead.map(({ who }) => who.name));

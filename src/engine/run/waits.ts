@@ -34,15 +34,6 @@ export interface Waits {
   observe(): Promise<Observation>;
 }
 
-/**
- * Until when the way to the commit may take, milliseconds since the epoch. What is owed after it has no deadline: nothing is
- * taken back any more. Pure.
- */
-export function deadlineOf({ goal, recorded }: Pick<Waits, "goal" | "recorded">): number {
-  const { number, deadlineAtMs } = goal.transaction;
-  return recorded().revision?.number === number ? Infinity : deadlineAtMs;
-}
-
 /** Until they serve, or one of them never will: what to do then is decided from a new look. */
 export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Waits): Promise<void> {
   const keys = [...waiting, ...livingWith(waiting, waits.goal.target)];
