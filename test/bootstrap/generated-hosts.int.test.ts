@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { kubeadmVersions } from "#kubernetes";
@@ -14,6 +14,7 @@ import { cluster, desiredOf } from "../support/manifests.js";
 import { scratchFolder } from "../support/scratch.js";
 import { machineOf, terms } from "./generated-machine.js";
 import { sampleToken } from "./sample-host.js";
+import { removeFolder } from "../support/folders.js";
 
 const endpoint = { host: "api.example.org", port: 6443 };
 const caCertHashes = [`sha256:${"a".repeat(64)}`];
@@ -60,7 +61,7 @@ describe("kubeadm and generated hosts", function () {
         writeFileSync(host.path(configurationPath), text);
         const { kubelet } = machine.spec.versions;
         const { code, output } = await host.kubeadm(kubelet, "config", "validate");
-        rmSync(host.folder, { recursive: true });
+        removeFolder(host.folder);
         assert.ok(code === 0 && !/unknown|strict/.test(output), `${output}\n${text}`);
       },
     );

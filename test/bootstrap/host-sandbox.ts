@@ -1,15 +1,8 @@
-import {
-  chmodSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { HostFile } from "../../src/bootstrap/host/host-file.js";
 import { endOf, type ProgramEnd } from "../support/kubeadm-host.js";
+import { removeFolder } from "../support/folders.js";
 
 /** Programs that would change the machine, or ask somebody else: each writes down how it was called. */
 const programs = ["apt-get", "apt-mark", "curl", "dpkg", "modprobe", "sysctl", "swapoff"];
@@ -89,7 +82,7 @@ export class HostSandbox {
   }
 
   remove(): void {
-    rmSync(this.folder, { recursive: true });
+    removeFolder(this.folder);
   }
 
   /** Runs a script that stands on the host. */

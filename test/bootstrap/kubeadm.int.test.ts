@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { findKubernetesNode, kubeadmVersions, kubernetesVersion } from "#kubernetes";
@@ -14,6 +14,7 @@ import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "../support/
 import { scratchFolder } from "../support/scratch.js";
 import { sampleCluster, sampleHost, sampleNode, sampleToken } from "./sample-host.js";
 import { assertAsyncLaw } from "../support/laws.js";
+import { removeFolder } from "../support/folders.js";
 
 const configuration = "/etc/kubernetes/kubeadm.yaml";
 const join1 = { token: sampleToken, caCertHashes: [`sha256:${"a".repeat(64)}`] };
@@ -87,7 +88,7 @@ describe("kubeadm of three minors", function () {
   const initializeDry = async (host: KubeadmHost, version: string): Promise<string> => {
     // A dry run copies the first authority only, and makes those that are missing.
     for (const name of ["etcd", "front-proxy-ca.crt", "front-proxy-ca.key"]) {
-      rmSync(host.path(`/etc/kubernetes/pki/${name}`), { recursive: true });
+      removeFolder(host.path(`/etc/kubernetes/pki/${name}`));
     }
     const args = ["init", "--dry-run", "--ignore-preflight-errors=all"];
     const ended = await host.kubeadm(version, ...args);
@@ -155,7 +156,7 @@ describe("kubeadm of three minors", function () {
         const made = namedCurve === undefined ? `RSA-${modulusLength}` : "ECDSA-P256";
         const isAsked = (minorOf(kubernetesVersion) ?? 0) >= 1031;
         assert.equal(made, isAsked ? keyAlgorithm : "RSA-2048");
-        rmSync(host.folder, { recursive: true });
+        removeFolder(host.folder);
       }
     });
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { programOf } from "../support/mutant.js";
@@ -12,6 +11,7 @@ import type { OperationName } from "./operation.js";
 import type { NextCommand } from "./recovery.js";
 import { hasPassed, resultLine } from "./report.js";
 import { verdictProblems } from "./verdict.js";
+import { removeFolder } from "../support/folders.js";
 
 /** One aimed kill, and what chaos has to say about it. */
 type Case = readonly [
@@ -96,7 +96,7 @@ describe("chaos against a command line without one protection", function () {
         assert.ok(resultLine(result).includes(boundaryText(boundary)));
         assert.match(verdictProblems(result.verdict).join("\n"), want);
       } finally {
-        rmSync(folder, { recursive: true });
+        removeFolder(folder);
       }
     });
   }
@@ -110,7 +110,7 @@ describe("chaos against a command line without one protection", function () {
         assert.match(problems.join("\n"), want);
       } finally {
         await stage.close();
-        rmSync(folder, { recursive: true });
+        removeFolder(folder);
       }
     });
   }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Deployment } from "../scenario/ledger-judge.js";
 import { letBoot } from "../scenario/cloud-faults.js";
@@ -12,6 +12,7 @@ import { programOf } from "../support/mutant.js";
 import { scratchFolder } from "../support/scratch.js";
 import { makeMutant } from "./mutants.js";
 import { patient } from "./patience.js";
+import { removeFolder } from "../support/folders.js";
 
 const two: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true }, "worker-0": {} },
@@ -89,7 +90,7 @@ describe("a command that goes on with records that others have written since", f
       const { removed, said } = await standStill({ program: programOf(folder) });
       assert.match(removed.join(), /worker-1-/, said);
     } finally {
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     }
   });
 });

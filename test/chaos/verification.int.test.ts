@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { addTwin, clearFaults } from "../scenario/cloud-faults.js";
 import { repository, type Sandbox } from "../scenario/sandbox.js";
@@ -14,6 +13,7 @@ import { judgeAt } from "./recovery.js";
 import { LocalScene } from "./local-scene.js";
 import { exitCodeOf } from "./scene.js";
 import { verdictProblems } from "./verdict.js";
+import { removeFolder } from "../support/folders.js";
 
 /** How a rollback ends, what is wrong then, and the same of the command that comes after it. */
 interface RolledBack {
@@ -102,7 +102,7 @@ describe("a create that comes while a rollback is verified", function () {
       assert.equal(code, 0);
       assert.match(left, new RegExp(`orphans: ${host}`));
     } finally {
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     }
   });
 
@@ -112,7 +112,7 @@ describe("a create that comes while a rollback is verified", function () {
       const { next } = await rollBack(folder);
       assert.match(next.left, new RegExp(`orphans: ${host}`));
     } finally {
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     }
   });
 });

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { demoStack, type ScenarioCluster, type ScenarioMachine } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
+import { removeFolder } from "../support/folders.js";
 
 const shape = (machines: Readonly<Record<string, ScenarioMachine>>): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true }, ...machines },
@@ -37,7 +38,7 @@ describe("capstan import", function () {
   });
   afterEach(async () => {
     await sandbox.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   const words = (at: Sandbox = sandbox) => [

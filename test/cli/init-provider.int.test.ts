@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { packageVersion } from "../../src/cli/package.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { removeFolder } from "../support/folders.js";
 
 /** What a program wrote, and how it ended. */
 interface Ran {
@@ -20,7 +21,7 @@ describe("capstan init --provider-package", function () {
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "capstan-starter-"));
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   const node = (args: string[], cwd = folder): Ran =>
     spawnSync(process.execPath, args, { cwd, encoding: "utf8", env: cleanEnv() });

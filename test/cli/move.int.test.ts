@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ScenarioCluster } from "../scenario/manifests.js";
@@ -7,6 +7,7 @@ import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { ApiServer } from "../support/api-server.js";
+import { removeFolder } from "../support/folders.js";
 
 const shape = (name: string): ScenarioCluster => ({
   name,
@@ -36,7 +37,7 @@ describe("capstan move", function () {
   afterEach(async () => {
     await sandbox.close();
     await server.stop();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   /** A cluster that runs, owned by files. */
@@ -132,7 +133,7 @@ describe("capstan move", function () {
       assert.equal(await pauseOf("killed"), undefined);
       await untilRuns("killed", 3);
 
-      rmSync(out, { recursive: true, force: true });
+      removeFolder(out);
       pulumi.killAt(when, pass);
       await killed(...back);
       assert.match(String(await pauseOf("killed")), /^capstan move /);

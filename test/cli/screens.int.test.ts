@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { Screen, type Size } from "../support/tmux.js";
+import { removeFolder } from "../support/folders.js";
 
 const screens = join(repository, "docs", "screens");
 const sizes: Size[] = [
@@ -71,7 +72,7 @@ for (const size of sizes) {
     });
     after(() => {
       screen.close();
-      rmSync(folder, { recursive: true, force: true });
+      removeFolder(folder);
     });
 
     /** plan, up in progress, done, describe. */

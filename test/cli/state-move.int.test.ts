@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { demoStack, type ScenarioCluster, type ScenarioDeployment } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
+import { removeFolder } from "../support/folders.js";
 
 type Pools = Readonly<Record<string, ScenarioDeployment>>;
 
@@ -34,7 +35,7 @@ describe("capstan state move", function () {
   };
   afterEach(async () => {
     await sandbox.close();
-    rmSync(folder, { recursive: true, force: true });
+    removeFolder(folder);
   });
 
   const hostsAlive = () => sandbox.alive().map(({ id }) => id);

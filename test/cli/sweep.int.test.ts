@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
@@ -8,6 +8,7 @@ import { noteCluster } from "../../src/engine/sweep/cluster-registry.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
+import { removeFolder } from "../support/folders.js";
 
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
@@ -256,7 +257,7 @@ describe("capstan sweep", function () {
 
   it("takes a lost state for one, not for leftovers", async () => {
     note(demoUid, "default/demo");
-    rmSync(join(sandbox.state, "pulumi", ".pulumi"), { recursive: true });
+    removeFolder(join(sandbox.state, "pulumi", ".pulumi"));
     const before = sandbox.ledgerEnd();
     const { stderr } = await sandbox.capstan(5, "sweep", "--yes", "--grace", "0");
     assert.match(stderr, /3 of 3 resources is more than 25 %, and a lost state looks exactly/);

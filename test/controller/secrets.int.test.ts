@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { X509Certificate } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -13,6 +13,7 @@ import { until } from "../scenario/until.js";
 import { writeVaultProvider } from "../scenario/vault-provider.js";
 import { WatchRig } from "../scenario/watch-rig.js";
 import { isWrite } from "../support/api-server.js";
+import { removeFolder } from "../support/folders.js";
 
 const namespace = "capstan-system";
 
@@ -63,7 +64,7 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
   });
   after(async () => {
     await rig.stop();
-    rmSync(vault, { recursive: true, force: true });
+    removeFolder(vault);
   });
 
   function machinesOf(name: string) {

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdirSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { type ShownObject, WatchRig } from "../scenario/watch-rig.js";
 import { ApiServer } from "../support/api-server.js";
+import { removeFolder } from "../support/folders.js";
 
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
@@ -23,7 +24,7 @@ describe("two who own clusters of one name", function () {
   ): Promise<Sandbox> => {
     const other = await Sandbox.make(pair, { env });
     close.push(() => other.close());
-    rmSync(other.state, { recursive: true, force: true });
+    removeFolder(other.state);
     if (shares === "state") symlinkSync(first.state, other.state);
     else {
       mkdirSync(other.state);

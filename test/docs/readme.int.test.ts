@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,6 +8,7 @@ import { makeProviders } from "../../providers/index.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { readSources } from "../../src/manifest/files.js";
 import { systemClock } from "../../src/provider/clock.js";
+import { removeFolder } from "../support/folders.js";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..", "..");
 const cli = join(root, "dist", "cli", "main.js");
@@ -56,7 +57,7 @@ describe("README", () => {
     folder = mkdtempSync(join(tmpdir(), "capstan-readme-"));
     cpSync(join(root, "examples"), join(folder, "examples"), { recursive: true });
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   it("shows commands with the output that they have", () => {
     const examples = blocks("console").flatMap(examplesIn);

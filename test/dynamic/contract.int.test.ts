@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,6 +13,7 @@ import { Command } from "../scenario/command.js";
 import { type Answer, type ClientProperties, ProviderClient } from "../scenario/provider-client.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
+import { removeFolder } from "../support/folders.js";
 
 const kind = "LocalHost";
 const urn = `urn:pulumi:default.demo::capstan::capstan:index:Machine$${typeTokenOf(kind)}::cp-0`;
@@ -46,7 +47,7 @@ async function makeHost(
       client.close();
       await served.close();
       providers.close();
-      rmSync(state, { recursive: true });
+      removeFolder(state);
     },
   };
 }

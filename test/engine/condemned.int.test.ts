@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { makeMutant } from "../chaos/mutants.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import type { ExportedResource } from "../scenario/ledger-judge.js";
 import { type ScenarioCluster, demoStack, mayLoseWorkers } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { programOf } from "../support/mutant.js";
+import { removeFolder } from "../support/folders.js";
 
 const member: ScenarioCluster = {
   annotations: mayLoseWorkers,
@@ -76,7 +76,7 @@ describe("a resource that Pulumi has replaced and still has to delete", function
       );
     } finally {
       await mutant.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     }
   });
 

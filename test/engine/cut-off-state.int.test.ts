@@ -1,12 +1,13 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { run } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, commandLine, type Sandbox } from "../scenario/sandbox.js";
 import { copyEdited, programOf } from "../support/mutant.js";
+import { removeFolder } from "../support/folders.js";
 
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
@@ -141,7 +142,7 @@ describe("a state that a full disk has cut off", function () {
       assert.match(stderr, /unexpected end of JSON input/);
       await sandbox.up();
     } finally {
-      rmSync(mutant, { recursive: true, force: true });
+      removeFolder(mutant);
     }
   });
 

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { chance, seedOf } from "../chaos/random.js";
 import { clearFaults } from "../scenario/cloud-faults.js";
 import type { Command } from "../scenario/command.js";
@@ -7,6 +6,7 @@ import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { type Lasting, PowerSupply } from "../scenario/power-supply.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { copyEdited, programOf } from "../support/mutant.js";
+import { removeFolder } from "../support/folders.js";
 
 // CHAOS_SEED=7 repeats a run; `npm run chaos -- --kills power` kills between calls: docs/chaos.md.
 const seed = seedOf(process.env, Date.now());
@@ -106,7 +106,7 @@ describe(`a machine that loses power, seed ${seed}`, function () {
       const { code, stderr } = await sandbox.start("plan", "-f", sandbox.manifests).finished;
       assert.notEqual(code, 0, stderr);
     } finally {
-      rmSync(mutant, { recursive: true, force: true });
+      removeFolder(mutant);
     }
   });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { sampleToken } from "../bootstrap/sample-host.js";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -23,6 +23,7 @@ import type { KubernetesPrograms } from "../../providers/local/kubeadm/kubernete
 import { administrator } from "./client.js";
 import { Network } from "./network.js";
 import { untilTrue } from "./until-true.js";
+import { removeFolder } from "../support/folders.js";
 
 export type Role = HostSettings["role"]["kind"];
 
@@ -225,7 +226,7 @@ export class NodeCluster {
   async end(): Promise<void> {
     await Promise.all([...this.members.values()].map(({ host }) => host.end()));
     await this.network.end();
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 }
 

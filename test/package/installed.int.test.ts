@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,6 +16,7 @@ import { ensurePulumi } from "#toolchain";
 import { type Outcome, run } from "../scenario/command.js";
 import { judge, nothingWrong, readCloud, type Deployment } from "../scenario/ledger-judge.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { removeFolder } from "../support/folders.js";
 
 /** Which Node.js is installed from npm where the machine has no old one on PATH. */
 const oldRelease = "20.20.2";
@@ -111,7 +111,7 @@ describe("the package, installed from its tarball, on an old Node.js", function 
     shop = join(folder, "shop");
     cpSync(empty, shop, { recursive: true, verbatimSymlinks: true });
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   it("sets up the Node.js that it needs at its first call, and makes and shows a cluster", async () => {
     const first = await capstan(empty, "version");

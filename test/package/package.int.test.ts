@@ -5,7 +5,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,6 +15,7 @@ import { run } from "../scenario/command.js";
 import { readCloud } from "../scenario/ledger-judge.js";
 import { writeManifests } from "../scenario/manifests.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
+import { removeFolder } from "../support/folders.js";
 
 const program = `import { cluster } from "capstan";
 
@@ -73,7 +73,7 @@ describe("the package in an ordinary Pulumi project", function () {
     const quiet = ["--no-audit", "--no-fund", "--prefer-offline"];
     await runIn(project, "npm", "install", ...quiet, join(folder, packed.filename));
   });
-  after(() => rmSync(folder, { recursive: true, force: true }));
+  after(() => removeFolder(folder));
 
   it("holds what it promises and nothing else", () => {
     const { exports, bin } = JSON.parse(readFileSync(join(repository, "package.json"), "utf8")) as {

@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -17,6 +16,7 @@ import { ensurePulumi } from "#toolchain";
 import type { Observed } from "../../src/provider/port.js";
 import { type Outcome, run } from "../scenario/command.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
+import { removeFolder } from "../support/folders.js";
 
 const stack = "default.folder-demo";
 
@@ -66,7 +66,7 @@ class Example {
   }
 
   close(): void {
-    rmSync(this.folder, { recursive: true, maxRetries: 5 });
+    removeFolder(this.folder);
   }
 }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/api/json.js";
@@ -15,6 +15,7 @@ import {
   evolvingMachine,
   machineKind,
 } from "../support/two-releases.js";
+import { removeFolder } from "../support/folders.js";
 
 const stack = "default.prod";
 const releases = new URL("../support/two-releases.js", import.meta.url).href;
@@ -66,7 +67,7 @@ class Project {
   }
 
   close(): void {
-    rmSync(this.folder, { recursive: true, maxRetries: 5 });
+    removeFolder(this.folder);
   }
 }
 

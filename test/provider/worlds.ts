@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,6 +15,7 @@ import {
   type World,
 } from "../../src/provider-conformance/index.js";
 import type { Identity, InfrastructureProvider, Observed } from "../../src/provider/port.js";
+import { removeFolder } from "../support/folders.js";
 
 const exampleFolder = fileURLToPath(
   new URL("../../../examples/provider-minimal/", import.meta.url),
@@ -163,7 +164,7 @@ function openLocal(
     close: () => {
       cloud.close();
       behind.close();
-      rmSync(folder, { recursive: true });
+      removeFolder(folder);
     },
   };
 }
@@ -222,7 +223,7 @@ export function folderSubject({
         stop: (id) => void cloud.change(id, () => ({ phase: "failed" })),
         kill: (id) => void cloud.change(id, () => ({ phase: "gone" })),
         plantMany: (whos, spec) => whos.forEach((who) => cloud.plant(who, spec)),
-        close: () => rmSync(folder, { recursive: true, force: true }),
+        close: () => removeFolder(folder),
       };
     },
   };

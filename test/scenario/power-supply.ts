@@ -7,6 +7,7 @@ import { killAll } from "./process-tree.js";
 import type { Sandbox } from "./sandbox.js";
 import { until } from "./until.js";
 import { type Contents, type DiskNode, VolatileDisk } from "./volatile-disk.js";
+import { removeFolder } from "../support/folders.js";
 
 /**
  * What a disk still has of what was not synced when the power failed. synced: nothing. names: of each name that was given or
@@ -95,7 +96,7 @@ export class PowerSupply {
   private replace(left: Contents): void {
     for (const [path, { data }] of this.found) {
       if (data !== undefined || (path !== "state" && !left.has(path))) {
-        rmSync(join(this.folder, path), { recursive: true, force: true });
+        removeFolder(join(this.folder, path));
       }
     }
     for (const [path, { data, mtimeMs }] of left) {

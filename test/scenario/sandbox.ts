@@ -6,7 +6,6 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,6 +26,7 @@ import {
 } from "./ledger-judge.js";
 import { type ScenarioCluster, writeManifests, writeObjects } from "./manifests.js";
 import { until } from "./until.js";
+import { removeFolder } from "../support/folders.js";
 
 export const repository = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -122,7 +122,7 @@ export class Sandbox {
   /** Ends what still runs and removes the folder. */
   async close(): Promise<void> {
     for (const command of this.started) await command.killTree();
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
+    removeFolder(this.folder);
   }
 
   write(shape: ScenarioCluster): void {
@@ -239,7 +239,7 @@ export class Sandbox {
     for (const file of readdirSync(stored, { recursive: true, encoding: "utf8" })) {
       const parts = file.split(sep);
       const isOfStack = parts.some((part) => part === stack || part.startsWith(`${stack}.`));
-      if (isOfStack) rmSync(join(stored, file), { recursive: true, force: true });
+      if (isOfStack) removeFolder(join(stored, file));
     }
   }
 

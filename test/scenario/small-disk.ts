@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, rmSync, statfsSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeFolder } from "../support/folders.js";
 
 const chunk = Buffer.alloc(64 * 1024, "x");
 
@@ -24,7 +25,7 @@ export class SmallDisk {
 
   static async make(mebibytes: number): Promise<SmallDisk> {
     const place = mkdtempSync(join(tmpdir(), "capstan-disk-"));
-    const remove = () => rmSync(place, { recursive: true, force: true });
+    const remove = () => removeFolder(place);
     const mount = ["mount", "-t", "tmpfs", "-o", `size=${mebibytes}m`, "capstan-test", place];
     if (process.getuid?.() === 0) {
       execFileSync("sh", ["-c", mount.join(" ")]);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiServer, type ApiServerOptions } from "../support/api-server.js";
@@ -8,6 +8,7 @@ import type { Command } from "./command.js";
 import { CountedPulumi } from "./counted-pulumi.js";
 import { Sandbox, type SandboxSource, type StateBackend } from "./sandbox.js";
 import { until } from "./until.js";
+import { removeFolder } from "../support/folders.js";
 
 /** An object as kubectl prints it. */
 export interface ShownObject {
@@ -64,7 +65,7 @@ export class WatchRig {
   async stop(): Promise<void> {
     await this.sandbox.close();
     await this.server.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 
   /** A controller that looks for drift every second unless told otherwise. */

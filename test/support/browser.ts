@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { findChromium } from "#chromium";
 import { until } from "../scenario/until.js";
+import { removeFolder } from "./folders.js";
 
 type Params = Readonly<Record<string, unknown>>;
 
@@ -107,7 +108,7 @@ export class Browser {
     const late = setTimeout(() => this.process.kill("SIGKILL"), answerTimeoutMs);
     await ended;
     clearTimeout(late);
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    removeFolder(this.folder);
   }
 
   private receive(message: Message): void {

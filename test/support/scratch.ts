@@ -1,6 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeFolder } from "./folders.js";
 
 /** A fresh folder for each test of the suite that this is called in; gone after it. */
 export function scratchFolder(): { readonly path: string } {
@@ -8,6 +9,6 @@ export function scratchFolder(): { readonly path: string } {
   beforeEach(() => {
     scratch.path = mkdtempSync(join(tmpdir(), "capstan-"));
   });
-  afterEach(() => rmSync(scratch.path, { recursive: true, force: true }));
+  afterEach(() => removeFolder(scratch.path));
   return scratch;
 }

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeFolder } from "./folders.js";
 
 /**
  * Reads lines of pids, the living ones of the moment. When no more can come, because whoever writes
@@ -85,7 +86,7 @@ export class Servers {
   async endAll(): Promise<void> {
     await Promise.all([...this.running.keys()].map((name) => this.end(name)));
     this.watchdog.kill("SIGKILL");
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
+    removeFolder(this.folder);
   }
 
   /** The end of what it has printed. */

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../scenario/until.js";
+import { removeFolder } from "./folders.js";
 
 export interface Size {
   readonly columns: number;
@@ -96,7 +97,7 @@ export class Screen {
 
   close(): void {
     spawnSync("tmux", ["-S", join(this.folder, "socket"), "kill-server"]);
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 
   private tmux(...args: readonly string[]): string {

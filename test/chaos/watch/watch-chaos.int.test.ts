@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { repository } from "../../scenario/sandbox.js";
 import { copyEdited, programOf } from "../../support/mutant.js";
@@ -13,6 +12,7 @@ import { playLife, type WatchLife, type WatchPoint, type WatchResult } from "./w
 import { type WatchMutantName, watchMutants } from "./watch-mutants.js";
 import type { WatchOperation } from "./watch-operation.js";
 import { WatchStage } from "./world.js";
+import { removeFolder } from "../../support/folders.js";
 
 const seed = seedOf(process.env, Date.now());
 const targets = lifeTargetsOf(join(repository, "examples", "quickstart"));
@@ -84,7 +84,7 @@ describe(`a sample of chaos in the watch loop, seed ${seed}`, function () {
         const problems = results.flatMap(({ verdict }) => verdictProblems(verdict));
         assert.match(problems.join("\n"), want);
       } finally {
-        rmSync(folder, { recursive: true });
+        removeFolder(folder);
       }
     });
   }

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { stringify } from "yaml";
@@ -13,6 +13,7 @@ import { type ManifestObject, stackOf } from "../targets.js";
 import { ApiGate, type Door, type GateRow } from "./api-gate.js";
 import { type Machine, postgresEnv, twoMachines } from "./machine.js";
 import { finalizerProblems, type JudgedObject } from "./watch-judge.js";
+import { removeFolder } from "../../support/folders.js";
 
 /** One controller that contends for the lease. */
 export interface Replica {
@@ -87,7 +88,7 @@ export class WatchStage {
 
   async close(): Promise<void> {
     await this.server.stop();
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 
   private get options(): SandboxOptions {

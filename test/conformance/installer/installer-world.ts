@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { dottedName, type Desired, objectsOf } from "../../../src/api/types.js";
@@ -18,6 +18,7 @@ import { onlyLocal } from "../../support/manifests.js";
 import { notReached, textOf } from "../../support/reached.js";
 import type { InstallerCourse } from "./installer-course.js";
 import { CommandFailed, isFree } from "./outcome.js";
+import { removeFolder } from "../../support/folders.js";
 
 /** One cluster of a case, with the stack and the cloud that it has of its own. */
 export interface InstalledCluster {
@@ -55,11 +56,11 @@ export class InstallerWorld {
   /** Nothing goes wrong any more. */
   mend(): void {
     this.course.mend();
-    rmSync(this.manifests, { recursive: true, force: true });
+    removeFolder(this.manifests);
   }
 
   close(): void {
-    rmSync(this.folder, { recursive: true, force: true });
+    removeFolder(this.folder);
   }
 
   /** `capstan up`. Throws what it failed with. */
@@ -256,7 +257,7 @@ export class InstallerWorld {
   }
 
   private obstruct(): void {
-    rmSync(this.manifests, { recursive: true, force: true });
+    removeFolder(this.manifests);
     writeFileSync(this.manifests, "a file where a folder is to be");
   }
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { awsClients } from "../../../providers/aws/calls/clients.js";
@@ -11,6 +11,7 @@ import { type CapstanError, isCapstanError } from "../../../src/api/error.js";
 import { systemClock } from "../../../src/provider/clock.js";
 import type { InfrastructureProvider } from "../../../src/provider/port.js";
 import { someone, stubContext } from "./stub-clients.js";
+import { removeFolder } from "../../support/folders.js";
 
 const region = "eu-north-1";
 const other = "arn:aws:iam::222233334444:role/capstan";
@@ -59,7 +60,7 @@ describe("credentials of clusters on AWS, with the SDK and a simulated STS", fun
       if (before_[name] === undefined) delete process.env[name];
       else process.env[name] = before_[name];
     }
-    rmSync(folder, { recursive: true });
+    removeFolder(folder);
     await server.stop();
   });
   beforeEach(() => {

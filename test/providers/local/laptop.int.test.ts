@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { basename, join } from "node:path";
@@ -25,6 +25,7 @@ import type { NodeReport } from "../../../src/provider/port.js";
 import type { DriftDocument } from "../../../src/report/drift-schema.js";
 import { systemClock } from "../../../src/provider/clock.js";
 import { repository, Sandbox } from "../../scenario/sandbox.js";
+import { loseFolder } from "../../support/folders.js";
 import { until } from "../../scenario/until.js";
 
 interface WrittenMachine {
@@ -360,7 +361,7 @@ describe("a cluster of processes of this machine", function () {
       [second, false],
     ] as const) {
       if (isOff) for (const pid of processesNaming(disk, programs)) process.kill(pid, "SIGKILL");
-      rmSync(disk, { recursive: true });
+      loseFolder(disk);
       await sandbox.capstan(2, "drift", stack);
       assert.equal(existsSync(disk), false);
       assert.deepEqual(processesNaming(disk, programs), []);
