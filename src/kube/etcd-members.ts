@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { Duplex, PassThrough } from "node:stream";
 import { connect, type TLSSocket } from "node:tls";
@@ -10,15 +11,14 @@ import { messageOf } from "../api/error.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { EtcdAnswer, EtcdReport } from "../workload/etcd/etcd-report.js";
 import { type EtcdMember, memberOf, type MemberNode } from "./etcd-member.js";
-import { within } from "./requests.js";
+import { until } from "./requests.js";
+import { type TimeLimit, timeLimit } from "./time-limit.js";
 
 const namespace = "kube-system";
 const clientPort = 2379;
 const accessTtlMs = 10 * 60_000;
-/** Of one call through an API server and a kubelet. */
-const answerTimeoutMs = 15_000;
-/** The same of one that only asks a member how it is: one that is well tells that at once. */
-const statusTimeoutMs = 5_000;
+/** How long one member is asked how it is: one that is well tells that at once. */
+const statusWithinMs = 5_000;
 /** As many as an API server connects at once without asking to slow down. */
 const asksAtATime = 8;
 
@@ -28,8 +28,8 @@ interface EtcdAccess {
   readonly api: CoreV1Api;
   readonly keys: HostKeys;
   readonly nowMs: number;
-  /** Of one call. */
-  readonly timeoutMs?: number;
+  /** Of all calls together. */
+  readonly limit: TimeLimit;
 }
 
 /**
@@ -39,7 +39,7 @@ interface EtcdAccess {
  * Source: https://etcd.io/docs/v3.6/op-guide/runtime-configuration/
  */
 export async function removeEtcdMember(node: MemberNode, access: EtcdAccess): Promise<void> {
-  const pod = await podBeside(node, access.api);
+  const pod = await podBeside(node, access);
   const { members = [] } = await asked<{ members?: readonly EtcdMember[] }>(
     pod,
     "/v3/cluster/member/list",
@@ -83,7 +83,7 @@ export async function reportOfEtcd(
   hosts: readonly HostNode[],
   access: EtcdAccess,
 ): Promise<EtcdReport | undefined> {
-  const pods = await etcdPods(access.api);
+  const pods = await etcdPods(access);
   if (pods.length === 0) return undefined;
   const asking = await mapBounded(pods, asksAtATime, (pod) => askedHowItIs(pod, access));
   const teller = asking.find(({ answer }) => answer.kind === "answered");
@@ -124,7 +124,7 @@ async function askedHowItIs(pod: V1Pod, access: EtcdAccess): Promise<AskedPod> {
       pod,
       "/v3/maintenance/status",
       {},
-      { ...access, timeoutMs: statusTimeoutMs },
+      { ...access, limit: timeLimit(statusWithinMs, access.limit.signal) },
     );
     const { header, leader, errors } = told as StatusAnswer;
     const answer: EtcdAnswer = omitUndefined({
@@ -147,14 +147,14 @@ function answerAmong(asking: readonly AskedPod[], { ID, name }: EtcdMember): Etc
   return own?.answer ?? { kind: "silent", because: "no pod of it is there" };
 }
 
-async function etcdPods(api: CoreV1Api): Promise<V1Pod[]> {
+async function etcdPods({ api, limit }: EtcdAccess): Promise<V1Pod[]> {
   const labelSelector = "component=etcd,tier=control-plane";
-  const { items } = await api.listNamespacedPod({ namespace, labelSelector }, within());
+  const { items } = await api.listNamespacedPod({ namespace, labelSelector }, until(limit.signal));
   return items;
 }
 
-async function podBeside({ name }: Pick<MemberNode, "name">, api: CoreV1Api): Promise<V1Pod> {
-  const items = await etcdPods(api);
+async function podBeside({ name }: MemberNode, access: EtcdAccess): Promise<V1Pod> {
+  const items = await etcdPods(access);
   const isReady = ({ status }: V1Pod) =>
     status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
   const pod = items.find((one) => one.spec?.nodeName !== name && isReady(one));
@@ -175,12 +175,12 @@ interface Called {
 
 /** The same, and what the connection has shown. */
 async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess): Promise<Called> {
-  const { timeoutMs = answerTimeoutMs } = access;
+  const { limit } = access;
   const [output, input] = [new PassThrough(), new PassThrough()];
   const forward = new PortForward(access.config);
   const name = pod.metadata?.name ?? "";
   const opening = forward.portForward(namespace, name, [clientPort], output, null, input);
-  const channel = await inTime(opening, timeoutMs);
+  const channel = await inTime(opening, limit);
   const closed = new AbortController();
   try {
     whenClosed(channel, () => {
@@ -197,39 +197,36 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
     socket.once("secureConnect", () => {
       certificateUntilMs = Date.parse(socket.getPeerCertificate().valid_to);
     });
-    const answer = await answerOf(socket, path, body, timeoutMs);
+    const answer = await answerOf(socket, path, body, limit);
     return { answer, certificateUntilMs };
   } catch (error) {
     if (!closed.signal.aborted) throw error;
     throw new Error("its connection was closed", { cause: error });
   } finally {
-    if (isChannel(channel)) channel.close();
+    closeChannel(channel);
   }
 }
 
 /** The client has no deadline for a connection that nobody takes; one that comes late is closed. */
-async function inTime(opening: Promise<unknown>, timeoutMs: number): Promise<unknown> {
-  const late = new Error(`no connection within ${timeoutMs / 1_000} s`);
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => {
-      reject(late);
-      void opening.then(
-        (channel) => {
-          if (isChannel(channel)) channel.close();
-        },
-        () => undefined,
-      );
-    }, timeoutMs);
+async function inTime(opening: Promise<unknown>, { signal, seconds }: TimeLimit): Promise<unknown> {
+  const ended = new AbortController();
+  const over = signal.aborted ? Promise.resolve() : once(signal, "abort", { signal: ended.signal });
+  const late = over.then(() => {
+    throw new Error(`no connection within ${seconds} s`);
   });
   try {
-    return await Promise.race([opening, timeout]);
+    return await Promise.race([opening, late]);
   } catch (error) {
+    void opening.then(closeChannel, () => undefined);
     // What the client throws for a refused connection is no Error.
     throw error instanceof Error ? error : new Error("its connection is refused", { cause: error });
   } finally {
-    clearTimeout(timer);
+    ended.abort();
   }
+}
+
+function closeChannel(channel: unknown): void {
+  if (isChannel(channel)) channel.close();
 }
 
 /** The client's type of it is that of a package that it does not bring along. */
@@ -261,12 +258,11 @@ function answerOf(
   socket: TLSSocket,
   path: string,
   body: object,
-  timeoutMs: number,
+  { signal, seconds }: TimeLimit,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(timeoutMs);
     const failed = (error: Error) =>
-      reject(signal.aborted ? new Error(`no answer within ${timeoutMs / 1_000} s`) : error);
+      reject(signal.aborted ? new Error(`no answer within ${seconds} s`) : error);
     const options = { method: "POST", path, host: "localhost", signal };
     const request = httpRequest({ ...options, createConnection: () => socket }, (response) => {
       const chunks: Buffer[] = [];

@@ -39,11 +39,15 @@ import { keepConnections } from "./kept-connections.js";
 import { drainRound, uncordonOurs } from "./node-drain.js";
 import { attachedVolumes } from "./node-volumes.js";
 import { mayPass, saidBy, statusOf, until, within } from "./requests.js";
+import { timeLimit } from "./time-limit.js";
 
 /** How long the certificate is good that these calls are made with. */
 const accessTtlMs = 60 * 60_000;
 /** Whoever only looks does not wait for a cluster that cannot be reached. */
 const nodesWithinMs = 5_000;
+/** The same of one that asks the members of its etcd, all calls of it together. */
+const etcdWithinMs = 15_000;
+const removalWithinMs = 45_000;
 /** As many as an API server answers without asking to slow down. */
 const marksAtATime = 8;
 /** What kubeadm shows to hosts that join. */
@@ -165,21 +169,23 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
-  etcd(hosts: readonly NodeHost[]): Promise<EtcdReport | undefined> {
+  etcd(hosts: readonly NodeHost[], signal: AbortSignal): Promise<EtcdReport | undefined> {
     const { keys, clock } = this.access;
+    const limit = timeLimit(etcdWithinMs, signal);
     return this.call("ask etcd how it is", async (api, config) => {
-      const { items } = await api.listNode({}, within());
+      const { items } = await api.listNode({}, until(limit.signal));
       const nodes = hosts.map((host) => ({ host: host.name, node: memberNodeOf(items, host) }));
-      return reportOfEtcd(nodes, { config, api, keys, nowMs: clock.now() });
+      return reportOfEtcd(nodes, { config, api, keys, nowMs: clock.now(), limit });
     });
   }
 
   async removeMember(host: NodeHost): Promise<void> {
     const { keys, clock } = this.access;
+    const limit = timeLimit(removalWithinMs);
     await this.call(`take ${host.name} out of etcd`, async (api, config) => {
-      const { items } = await api.listNode({}, within());
+      const { items } = await api.listNode({}, until(limit.signal));
       const node = memberNodeOf(items, host);
-      await removeEtcdMember(node, { config, api, keys, nowMs: clock.now() });
+      await removeEtcdMember(node, { config, api, keys, nowMs: clock.now(), limit });
     });
   }
 

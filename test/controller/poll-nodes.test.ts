@@ -134,6 +134,41 @@ describe("a cluster that is asked for its Nodes", () => {
     assert.deepEqual(await askedAfter(0), [1, 1]);
   });
 
+  it("is asked less and less for its etcd while that cannot be asked", async () => {
+    const engine = await FakeEngine.running(wanted, joins);
+    const { provider, prior: records } = engine;
+    const clock = new FakeClock(0, "manual");
+    const context = callContext(clock, new AbortController().signal);
+    const sight = await engine.sight();
+    assert.ok("observedResources" in sight);
+    let asked = 0;
+    let isSilent = true;
+    const nodeReports = new NodeReports(async (access) => {
+      const workload = await engine.openWorkload(access);
+      const answer = workload.etcd.bind(workload);
+      workload.etcd = (...question) => {
+        asked += 1;
+        return isSilent ? Promise.reject(refused) : answer(...question);
+      };
+      return workload;
+    });
+    engine.cloud.hosts.nodeSays = () => ({ kubelet: "1.34.2" });
+    const askedAfter = async (minutes: number) => {
+      clock.advance(minutes * 60_000);
+      const before = asked;
+      const looked = { provider, records, context, asksEtcd: true };
+      const { etcd = [] } = await nodeReports.over(sight, looked);
+      return [asked - before, etcd.map(({ state }) => state)];
+    };
+    assert.deepEqual(await askedAfter(0), [1, ["unknown"]]);
+    assert.deepEqual(await askedAfter(0.9), [0, ["unknown"]]);
+    assert.deepEqual(await askedAfter(0.1), [1, ["unknown"]]);
+    assert.deepEqual(await askedAfter(1), [0, ["unknown"]]);
+    isSilent = false;
+    assert.deepEqual(await askedAfter(1), [1, ["well"]]);
+    assert.deepEqual(await askedAfter(0), [1, ["well"]]);
+  });
+
   it("is asked for nothing where its hosts run nothing", async () => {
     const engine = await FakeEngine.running(wanted);
     const { provider, prior: records, clock } = engine;

@@ -53,6 +53,8 @@ export interface EtcdLook {
   readonly health: EtcdHealth;
   /** As etcd on a member shows its own, which was made with the others. */
   readonly certificates: ReadonlyMap<NodeKey, number>;
+  /** What kept it from being asked. */
+  readonly unknown?: string;
 }
 
 /**
@@ -74,11 +76,15 @@ export async function etcdAmong(
   const unknown = (why: string) => ({
     health: unknownHealth(why, members),
     certificates: new Map<NodeKey, number>(),
+    unknown: why,
   });
   if (because !== undefined) return unknown(because);
   try {
     const cluster = await bootstrap.workloadBeside(observation, running, records, context);
-    const report = await cluster.etcd(hosts.map(({ node }) => node));
+    const report = await cluster.etcd(
+      hosts.map(({ node }) => node),
+      context.signal,
+    );
     const health = report && etcdHealthOf(report, members);
     return health && { health, certificates: certificatesIn(report, hosts) };
   } catch (error) {

@@ -81,7 +81,10 @@ export class MemberCare {
     if (running === undefined) return undefined;
     try {
       const cluster = await bootstrap.workloadBeside(observation, running, records, context);
-      const report = await cluster.etcd(hosts.map(({ node }) => node));
+      const report = await cluster.etcd(
+        hosts.map(({ node }) => node),
+        context.signal,
+      );
       const found = report && etcdHealthOf(report, known);
       const health = found && (await withoutDead(found, { bootstrap, cluster, context }));
       bootstrap.noteIll(

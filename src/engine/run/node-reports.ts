@@ -3,7 +3,6 @@ import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
-import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import type {
   CallContext,
   InfrastructureProvider,
@@ -15,10 +14,8 @@ import type { Target } from "../../records/target.js";
 import { etcdAmong, type EtcdLook, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
 import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
+import { Silences } from "./silences.js";
 import type { OpenWorkload } from "./workload-cluster.js";
-
-/** A cluster that cannot be reached from here is asked less and less. */
-const silenceBackoff: Backoff = { firstMs: 60_000, factor: 2, maxMs: 30 * 60_000 };
 
 export interface Looked {
   readonly provider: InfrastructureProvider;
@@ -28,21 +25,15 @@ export interface Looked {
   readonly asksEtcd?: boolean;
 }
 
-interface Silence {
-  readonly failures: number;
-  /** Milliseconds since the epoch. */
-  readonly untilMs: number;
-  /** What it failed with. */
-  readonly why: string;
-}
-
 /**
  * What the Nodes of clusters say of themselves, read from their own API servers. A cluster that does not answer is no news: its
  * hosts are then as their provider tells.
  */
 export class NodeReports {
-  /** Clusters that did not answer when they were last asked, by UID. */
-  private readonly silent = new Map<string, Silence>();
+  /** Clusters whose API servers did not tell of Nodes. */
+  private readonly silent = new Silences();
+  /** Clusters whose etcd could not be asked. */
+  private readonly etcdSilent = new Silences();
 
   /** `keepsMarks`: whoever looks for ever also sees to it that Nodes of settled clusters bear what their Machines want. */
   constructor(
@@ -66,8 +57,8 @@ export class NodeReports {
   }
 
   /**
-   * How etcd is, where somebody asks for it or wants its members renewed in time. Undefined where nobody asks, or can tell; a cluster
-   * whose Nodes have just not answered is not asked again. Throws nothing but an interruption.
+   * How etcd is, where somebody asks for it or wants its members renewed in time. Undefined where nobody asks, or can tell; one
+   * that has just not answered is not asked again. Throws nothing but an interruption.
    */
   async etcdOf(
     observation: Observation,
@@ -79,9 +70,18 @@ export class NodeReports {
     if (!asksEtcd && renewalDaysOf(target.objects) === undefined) return undefined;
     const bootstrap = this.bootstrapOf(target, provider);
     if (bootstrap === undefined) return undefined;
-    const because = observation.nodes === undefined ? this.silent.get(clusterUid)?.why : undefined;
+    const nowMs = context.clock.now();
+    const because =
+      this.etcdSilent.holds(clusterUid, nowMs) ??
+      (observation.nodes === undefined ? this.silent.holds(clusterUid, nowMs) : undefined);
     const { hostKind } = provider;
-    return etcdAmong({ bootstrap, observation, records, context }, { hostKind, because });
+    const seen = { bootstrap, observation, records, context };
+    const look = await etcdAmong(seen, { hostKind, because });
+    if (because !== undefined) return look;
+    const silence = look?.unknown;
+    if (silence === undefined) this.etcdSilent.answered(clusterUid);
+    else this.etcdSilent.failed(clusterUid, silence, context.clock.now());
+    return look;
   }
 
   /** What a run does at its end, for a cluster of which nothing is to be changed: whoever ran last may have died before. */
@@ -103,22 +103,19 @@ export class NodeReports {
     if (transaction?.keys === undefined) return undefined;
     const { clusterUid, target } = transaction;
     const { clock, signal } = context;
-    const silence = this.silent.get(clusterUid);
-    if (silence !== undefined && clock.now() < silence.untilMs) return undefined;
+    if (this.silent.holds(clusterUid, clock.now()) !== undefined) return undefined;
     const bootstrap = this.bootstrapOf(target, provider);
     if (bootstrap === undefined) return undefined;
     try {
       const seen = { bootstrap, observation: { observedResources }, records, context };
       const nodes = await nodesAmong(seen, provider.hostKind);
       if (this.keepsMarks && !isOpen(records)) await tryToKeepMarks(seen, target);
-      this.silent.delete(clusterUid);
+      this.silent.answered(clusterUid);
       return nodes;
     } catch (error) {
       signal.throwIfAborted();
       if (!isCapstanError(error)) throw error;
-      const failures = (silence?.failures ?? 0) + 1;
-      const untilMs = clock.now() + backoffMs(silenceBackoff, failures);
-      this.silent.set(clusterUid, { failures, untilMs, why: error.message });
+      this.silent.failed(clusterUid, error.message, clock.now());
       return undefined;
     }
   }

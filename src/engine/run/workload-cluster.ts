@@ -48,9 +48,9 @@ export interface WorkloadCluster {
   uncordon(hosts: readonly NodeHost[]): Promise<void>;
   /**
    * What etcd says of itself, each of its members asked for its own word; undefined where it does not run in the cluster's own
-   * pods. `hosts`: those whose members are to be told apart.
+   * pods. `hosts`: those whose members are to be told apart. Ends when the signal aborts.
    */
-  etcd(hosts: readonly NodeHost[]): Promise<EtcdReport | undefined>;
+  etcd(hosts: readonly NodeHost[], signal: AbortSignal): Promise<EtcdReport | undefined>;
   /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */
   removeMember(host: NodeHost): Promise<void>;
   /** The Node of a host that is gone goes, too. Success also when there is none. */
