@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { engineFailed } from "../../src/engine/pulumi/engine-refusals.js";
+import { engineFailed, metPassingLock } from "../../src/engine/pulumi/engine-refusals.js";
 
 describe("an engine run that has failed", () => {
   const saving =
@@ -37,4 +37,45 @@ describe("an engine run that has failed", () => {
     const { message } = engineFailed("cannot apply", { code: 255, stdout: "", stderr });
     assert.equal(message, "cannot apply: no plugin; no state");
   });
+
+  it("of an error with its cause names both", () => {
+    const stderr = "error: 2 errors occurred:\n    1) no such key\n    2) NotFound\n";
+    const { message } = engineFailed("cannot apply", { code: 1, stdout: "", stderr });
+    assert.equal(message, "cannot apply: no such key; NotFound");
+  });
+});
+
+describe("a lock that goes between its listing and its reading", () => {
+  const cases = [
+    {
+      name: "of files",
+      stderr:
+        "error: 2 errors occurred:\n    1) stat /b/.pulumi/locks/organization/p/s/1.json: no such file or directory\n    2) NotFound\n",
+      want: true,
+    },
+    {
+      name: "of PostgreSQL",
+      stderr:
+        "error: 2 errors occurred:\n    1) key not found: sql: no rows in result set\n    2) NotFound\n",
+      want: true,
+    },
+    {
+      name: "of PostgreSQL, before the listing has ended",
+      stderr: "error: could not list bucket: blob (code=NotFound): sql: no rows in result set\n",
+      want: true,
+    },
+    {
+      name: "that is half written",
+      stderr: "error: unexpected end of JSON input\n",
+      want: true,
+    },
+    {
+      name: "is not what two other errors are",
+      stderr: "error: 2 errors occurred:\n    1) no plugin\n    2) no state\n",
+      want: false,
+    },
+  ];
+  for (const { name, stderr, want } of cases) {
+    it(name, () => assert.equal(metPassingLock({ code: 1, stdout: "", stderr }), want));
+  }
 });

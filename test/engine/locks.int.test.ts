@@ -9,13 +9,15 @@ import { failsWith } from "../support/errors.js";
 import { onlyLocal } from "../support/manifests.js";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
+import { CountedPulumi } from "../scenario/counted-pulumi.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
+import { until } from "../scenario/until.js";
 
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
@@ -179,6 +181,22 @@ describe("the locks on a stack", function () {
     writeFileSync(join(locksFolder(), "01234567.json.18a2f3b4c5d6e7f8.tmp"), "");
     await sandbox.up(0);
     assert.deepEqual(readdirSync(locksFolder()), []);
+    await sandbox.assertSound(demoStack);
+  });
+
+  it("that go while an engine reads them are no failure", async () => {
+    mkdirSync(locksFolder(), { recursive: true });
+    // Listed, and not there for whoever reads it.
+    const lock = join(locksFolder(), "01234567-89ab-cdef-0123-456789abcdef.json");
+    symlinkSync(join(locksFolder(), "gone"), lock);
+    const pulumi = await CountedPulumi.in(sandbox.folder);
+    sandbox.runner = ["env", `CAPSTAN_PULUMI=${pulumi.program}`];
+    const command = sandbox.startUp();
+    const engines = () => pulumi.runs().filter((words) => /^(?:up|refresh)\b/.test(words));
+    await until("an engine has begun again", () => engines().length > 1);
+    rmSync(lock);
+    const { code, stderr } = await command.finished;
+    assert.equal(code, 0, stderr);
     await sandbox.assertSound(demoStack);
   });
 

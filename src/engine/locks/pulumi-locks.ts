@@ -176,12 +176,21 @@ export function locksToldOf(text: string): PulumiLock[] {
   }));
 }
 
+/** What an engine prints of a lock that it found half written, or gone between listing and reading. */
+const passingLocks = [
+  /^error: unexpected end of JSON input$/m,
+  // What reading one has thrown is taken apart: the cause, and the kind of error that it is.
+  /^error: 2 errors occurred:\n\s*1\) .*\n\s*2\) NotFound$/m,
+  // PostgreSQL's listing asks for each key by itself.
+  /^error: could not list bucket: .*\(code=NotFound\)/m,
+];
+
 /**
- * Whether an engine was refused since it found a lock half written, or gone between listing and reading.
- * It has done nothing then. Source: as above; it passes on what its reading of a lock file has thrown.
+ * Whether that is what an engine has failed of. It has done nothing then, if it has not asked for anything before.
+ * Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go, checkForLock; it passes on what its reading of a lock has thrown.
  */
 export function metUnfinishedLock(text: string): boolean {
-  return /^error: unexpected end of JSON input$|\.pulumi\/locks\/.*\(code=NotFound\)/m.test(text);
+  return passingLocks.some((pattern) => pattern.test(text));
 }
 
 /** Undefined for what is not there any more: a lock goes when it is released. */

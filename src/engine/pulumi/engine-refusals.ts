@@ -87,13 +87,14 @@ export function lastWords({ code, stdout, stderr }: PulumiResult): string {
   return last.length > 0 ? last.join("; ") : `Pulumi ended with ${code ?? "a signal"}`;
 }
 
-/** The list that lines begin with, whose items begin with a star. */
+/** The list that lines begin with, whose items begin with a star or a number. */
 function itemsIn(lines: readonly string[]): string[] {
-  const end = lines.findIndex((line) => line !== "" && !line.startsWith("* "));
+  const bullet = /^(?:\*|\d+\)) /;
+  const end = lines.findIndex((line) => line !== "" && !bullet.test(line));
   return lines
     .slice(0, end < 0 ? lines.length : end)
     .filter((line) => line !== "")
-    .map((line) => line.slice(2));
+    .map((line) => line.replace(bullet, ""));
 }
 
 /** LOCKED naming the holder. */

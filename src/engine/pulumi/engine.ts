@@ -57,6 +57,7 @@ import {
   sameRecords,
   untilUnlocked,
 } from "../locks/lock-wait.js";
+import { noticing } from "./noticed-lookup.js";
 import { settledFirst, settleState } from "./settled-state.js";
 import { StackKeys } from "../backend/stack-keys.js";
 import { parseExport, refuseNonOwner, type StackState, stateOf } from "../backend/state.js";
@@ -409,11 +410,13 @@ export class Engine {
     const { serveAttached } = await import("../../dynamic/attached-server.js");
     await this.beginWork();
     const { inTurn = atOnce, workspace } = this.options;
-    const lookup = settledFirst(session.lookup, workspace, stack);
+    const { lookup: noticed, hasAsked } = noticing(session.lookup);
+    const lookup = settledFirst(noticed, workspace, stack);
     const server = await serveAttached(lookup, () => session.cancelled());
     try {
       const disk = this.roomOf(stack);
-      const result = await this.whenUnlocked(run, stack, session, () =>
+      const attempt = { ...run, hasAsked };
+      const result = await this.whenUnlocked(attempt, stack, session, () =>
         inTurn(async () => {
           await disk.demand(run.room ?? wayBack);
           keepState(workspace, stack);
@@ -442,7 +445,7 @@ export class Engine {
    * time is over.
    */
   private async whenUnlocked(
-    { patienceMs = lockPatienceMs }: AttachedRun,
+    { patienceMs = lockPatienceMs, hasAsked }: AttachedRun & { readonly hasAsked: () => boolean },
     stack: string,
     session: HandlerSession,
     begin: () => Promise<PulumiResult>,
@@ -455,7 +458,8 @@ export class Engine {
     const giveUpAtMs = this.clock.now() + patienceMs;
     for (;;) {
       const result = await begin();
-      if (metPassingLock(result) && this.clock.now() < giveUpAtMs) {
+      const hasDoneNothing = metPassingLock(result) && !hasAsked();
+      if (hasDoneNothing && this.clock.now() < giveUpAtMs) {
         await this.afterPassingLock(stack, read);
         continue;
       }
