@@ -29,8 +29,7 @@ describe("omitUndefined", () => {
   });
 });
 
-describe("the types of omitUndefined", function () {
-  this.timeout(30_000);
+describe("the types of omitUndefined", () => {
   const file = join(repository, "test", "api", "sample.ts");
   const cases: { name: string; given: string; want: number[] }[] = [
     { name: "let what may be missing be undefined", given: `{ name: "a", cores }`, want: [] },

@@ -18,8 +18,7 @@ const hourMs = 3_600_000;
 const nowMs = Date.now();
 const validity = { fromMs: nowMs - hourMs, untilMs: nowMs + hourMs };
 
-describe("certificates, judged by openssl", function () {
-  this.timeout(30_000);
+describe("certificates, judged by openssl", () => {
   const scratch = scratchFolder();
   const file = (name: string, content: string): string => {
     const path = join(scratch.path, name);

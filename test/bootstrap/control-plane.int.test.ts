@@ -55,8 +55,7 @@ const joining: Identity = {
   token: "0123456789abcdef0123456789abcdef",
 };
 
-describe("a control plane that kubeadm makes of rendered files", function () {
-  this.timeout(180_000);
+describe("a control plane that kubeadm makes of rendered files", () => {
   const scratch = scratchFolder();
   let keys: ClusterKeys;
   let controlPlane: KubeadmControlPlane;

@@ -18,8 +18,7 @@ const versions = ["1.25.16", "1.30.14", "1.31.14", "1.33.6", "1.35.0"];
 const endpoint = { host: "api.example.org", port: 6443 };
 const token = "plantd.0123456789abcdef";
 
-describe("1,000 generated hosts", function () {
-  this.timeout(300_000);
+describe("1,000 generated hosts", () => {
   let keys: ClusterKeys;
   before(async () => {
     keys = await newClusterKeys(Date.parse("2026-01-01T00:00:00Z"), "ECDSA-P256");

@@ -66,8 +66,7 @@ const nodes: fc.Arbitrary<Partial<NodeSettings>> = fc.record({
   kubeletConfiguration: fc.constantFrom({}, { maxPods: 40 }, { cgroupDriver: "cgroupfs" }),
 });
 
-describe("kubeadm of three minors", function () {
-  this.timeout(180_000);
+describe("kubeadm of three minors", () => {
   const scratch = scratchFolder();
   let keys: ClusterKeys;
   before(async () => {

@@ -25,8 +25,7 @@ for key in sorted({key for module in modules for key in module.get("properties",
     print(key)
 `;
 
-describe("user data, judged by who reads it", function () {
-  this.timeout(120_000);
+describe("user data, judged by who reads it", () => {
   const scratch = scratchFolder();
   let keys: ClusterKeys;
   let bootstraps: readonly HostBootstrap[];

@@ -16,8 +16,7 @@ const rollouts = join(repository, "test", "chaos", "scenarios", "rollouts");
 const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
 
 /** A sample of what `npm run chaos` runs in full; CHAOS_SEED repeats one, or draws another. */
-describe(`a sample of chaos, seed ${seed}`, function () {
-  this.timeout(300_000);
+describe(`a sample of chaos, seed ${seed}`, () => {
   const stages = new Map<string, ChaosStage>();
 
   after(async () => {

@@ -39,8 +39,7 @@ function recordedIn(body: string): Recorded {
 const third = "workers-af5f5222-2-";
 
 /** A state write that a killed engine had sent, and that the backend has not yet carried out. */
-describe("the late state write of a killed engine", function () {
-  this.timeout(120_000);
+describe("the late state write of a killed engine", () => {
   let server: S3Server;
   let stage: ChaosStage;
   let sandbox: Sandbox;

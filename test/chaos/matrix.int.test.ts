@@ -11,8 +11,7 @@ import { problemText, resultLine } from "./report.js";
 const seed = seedOf(process.env, Date.now());
 
 /** A few points of what `npm run chaos -- --matrix` draws from, with neighbours in the cloud. */
-describe(`a sample of the matrix (verb killed) x (verb next), seed ${seed}`, function () {
-  this.timeout(180_000);
+describe(`a sample of the matrix (verb killed) x (verb next), seed ${seed}`, () => {
   let stage: ChaosStage;
   const recordings = new Map<OperationName, Promise<Recording>>();
 

@@ -68,9 +68,7 @@ const undisturbed: readonly (readonly [MutantName, string, OperationName, RegExp
   ["nobodyWaits", shared("booting"), "roll", /fewer machines? serves? than its plan has promised/],
 ];
 
-describe("chaos against a command line without one protection", function () {
-  this.timeout(120_000);
-
+describe("chaos against a command line without one protection", () => {
   /** The aimed kill, of a mutant or of the real one. */
   const aim = async (one: Case, installation: string): Promise<Result> => {
     const [, scenario, [name, fault], boundary, recovery] = one;

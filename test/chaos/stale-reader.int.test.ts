@@ -23,8 +23,7 @@ const three: ScenarioCluster = { machines: { ...two.machines, "worker-1": {} } }
  * A command stands still between two passes, when its engine holds no lock, and another machine changes the stack
  * meanwhile. What it had read of the records is void then.
  */
-describe("a command that goes on with records that others have written since", function () {
-  this.timeout(180_000);
+describe("a command that goes on with records that others have written since", () => {
   const scratch = scratchFolder();
   let server: S3Server;
   let here: Sandbox;

@@ -30,9 +30,7 @@ const host = "workers-af5f5222-2-a830c4ef-1";
  * The one thing that only a second look can see: the cloud carries out a create of the killed run
  * after the rollback has looked, and before it says that it is done.
  */
-describe("a create that comes while a rollback is verified", function () {
-  this.timeout(120_000);
-
+describe("a create that comes while a rollback is verified", () => {
   /** A rollback that meets it before the second of the listings that have to agree, and the command that comes after it. */
   const rollBack = async (installation: string): Promise<RolledBack> => {
     const stage = new ChaosStage(join(repository, "examples", "quickstart"), () => ({

@@ -11,8 +11,7 @@ import type { Sandbox } from "../scenario/sandbox.js";
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
-describe("the keys of a cluster", function () {
-  this.timeout(120_000);
+describe("the keys of a cluster", () => {
   let sandbox: Sandbox;
   let output: string;
 

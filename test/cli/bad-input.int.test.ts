@@ -7,8 +7,7 @@ import { Sandbox } from "../scenario/sandbox.js";
 
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 
-describe("bad input", function () {
-  this.timeout(60_000);
+describe("bad input", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(member, (copy) => {

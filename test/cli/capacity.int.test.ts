@@ -9,8 +9,7 @@ const shape = (tags: Readonly<Record<string, string>> = {}): ScenarioCluster => 
   },
 });
 
-describe("capacity that is not there, and capacity that goes", function () {
-  this.timeout(300_000);
+describe("capacity that is not there, and capacity that goes", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {

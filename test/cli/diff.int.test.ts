@@ -6,8 +6,7 @@ import { repository, Sandbox } from "../scenario/sandbox.js";
 
 const examples = join(repository, "examples");
 
-describe("diff", function () {
-  this.timeout(60_000);
+describe("diff", () => {
   const shape: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, web: {} } };
   let sandbox: Sandbox;
 

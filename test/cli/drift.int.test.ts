@@ -13,8 +13,7 @@ const machines: ScenarioCluster["machines"] = {
   c: {},
 };
 
-describe("drift with a real engine", function () {
-  this.timeout(120_000);
+describe("drift with a real engine", () => {
   let sandbox: Sandbox;
 
   copyForEachTest({ machines }, (copy) => {

@@ -18,8 +18,7 @@ function clusterOf(
   };
 }
 
-describe("a cluster over three failure domains", function () {
-  this.timeout(240_000);
+describe("a cluster over three failure domains", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(clusterOf(zones, 6), (copy) => {

@@ -7,8 +7,7 @@ import { parseAllDocuments } from "yaml";
 import type { Outcome } from "../scenario/command.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 
-describe("habits from elsewhere", function () {
-  this.timeout(30_000);
+describe("habits from elsewhere", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "capstan-habits-"));

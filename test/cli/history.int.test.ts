@@ -22,8 +22,7 @@ interface Transaction {
   readonly endedAt?: string;
 }
 
-describe("capstan history with a real engine", function () {
-  this.timeout(120_000);
+describe("capstan history with a real engine", () => {
   let sandbox: Sandbox;
 
   /** Three revisions, between which a change failed and was taken back. */

@@ -14,8 +14,7 @@ const shape = (machines: Readonly<Record<string, ScenarioMachine>>): ScenarioClu
 const without = shape({ b: {} });
 const withDb = shape({ b: {}, db: {} });
 
-describe("capstan import", function () {
-  this.timeout(300_000);
+describe("capstan import", () => {
   let folder: string;
   let pulumi: FatalPulumi;
   let sandbox: Sandbox;

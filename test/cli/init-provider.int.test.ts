@@ -14,8 +14,7 @@ interface Ran {
   readonly stderr: string;
 }
 
-describe("capstan init --provider-package", function () {
-  this.timeout(300_000);
+describe("capstan init --provider-package", () => {
   let folder: string;
 
   before(() => {

@@ -8,8 +8,7 @@ import { until } from "../scenario/until.js";
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const interrupted = 130;
 
-describe("Ctrl-C", function () {
-  this.timeout(60_000);
+describe("Ctrl-C", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {

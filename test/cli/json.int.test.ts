@@ -13,8 +13,7 @@ function documents(stdout: string): Document[] {
     .map((line) => JSON.parse(line) as Document);
 }
 
-describe("--json", function () {
-  this.timeout(60_000);
+describe("--json", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {

@@ -8,8 +8,7 @@ const shape = (replicas = 1): ScenarioCluster => ({
   deployments: { web: { replicas, template: { imageFamily: "ubuntu" } } },
 });
 
-describe("what is looked up", function () {
-  this.timeout(300_000);
+describe("what is looked up", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {
@@ -81,8 +80,7 @@ describe("what is looked up", function () {
   });
 });
 
-describe("a network that is not the cluster's", function () {
-  this.timeout(300_000);
+describe("a network that is not the cluster's", () => {
   let sandbox: Sandbox;
   let network: string;
 

@@ -7,8 +7,7 @@ import { type PrintedPlan, Sandbox } from "../scenario/sandbox.js";
 
 const stack = "default.quickstart";
 
-describe("the main flow on examples/quickstart", function () {
-  this.timeout(120_000);
+describe("the main flow on examples/quickstart", () => {
   let sandbox: Sandbox;
 
   copyForEachTest({ example: "quickstart" }, (copy) => {

@@ -22,8 +22,7 @@ interface Shown {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-describe("capstan move", function () {
-  this.timeout(300_000);
+describe("capstan move", () => {
   let server: ApiServer;
   let folder: string;
   let pulumi: FatalPulumi;

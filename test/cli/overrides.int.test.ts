@@ -6,8 +6,7 @@ import { findKubernetes } from "#kubernetes";
 import type { Outcome } from "../scenario/command.js";
 import { cleanEnv, commandLine, repository, Sandbox } from "../scenario/sandbox.js";
 
-describe("a saved plan of manifests that something is put into", function () {
-  this.timeout(120_000);
+describe("a saved plan of manifests that something is put into", () => {
   let sandbox: Sandbox;
   beforeEach(async () => {
     sandbox = await Sandbox.make({ example: "quickstart" });
@@ -40,8 +39,7 @@ describe("a saved plan of manifests that something is put into", function () {
   });
 });
 
-describe("environments of one definition, in one state", function () {
-  this.timeout(120_000);
+describe("environments of one definition, in one state", () => {
   let sandbox: Sandbox;
   beforeEach(async () => {
     sandbox = await Sandbox.make({ example: "quickstart" });

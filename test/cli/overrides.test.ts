@@ -6,8 +6,7 @@ import { join } from "node:path";
 import type { Outcome } from "../scenario/command.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 
-describe("what a command says beside its manifests", function () {
-  this.timeout(30_000);
+describe("what a command says beside its manifests", () => {
   let folder: string;
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "capstan-overrides-"));

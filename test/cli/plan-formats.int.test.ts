@@ -8,8 +8,7 @@ const schema = JSON.parse(
   readFileSync(join(repository, "docs", "schemas", "plan-v1.schema.json"), "utf8"),
 ) as object;
 
-describe("plan --format", function () {
-  this.timeout(60_000);
+describe("plan --format", () => {
   let sandbox: Sandbox;
 
   before(async () => {

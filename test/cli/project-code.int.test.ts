@@ -6,8 +6,7 @@ import { repository, Sandbox } from "../scenario/sandbox.js";
 const mark = "code of the project ran";
 const quiet = ["__complete", "completion", "version", "--help"] as const;
 
-describe("code of the project that a command is run in", function () {
-  this.timeout(120_000);
+describe("code of the project that a command is run in", () => {
   let sandbox: Sandbox;
 
   before(async () => {

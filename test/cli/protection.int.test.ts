@@ -6,8 +6,7 @@ import type { Sandbox } from "../scenario/sandbox.js";
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 const withoutMembers: ScenarioCluster = { machines: { "worker-0": {} } };
 
-describe("a control plane whose file is lost", function () {
-  this.timeout(120_000);
+describe("a control plane whose file is lost", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(pair, (copy) => {

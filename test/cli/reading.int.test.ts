@@ -17,8 +17,7 @@ function filesIn(folder: string): Map<string, string> {
   );
 }
 
-describe("verbs that only read", function () {
-  this.timeout(120_000);
+describe("verbs that only read", () => {
   let sandbox: Sandbox;
   beforeEach(async () => {
     sandbox = await Sandbox.make(pair);

@@ -50,8 +50,7 @@ function assertScreen(name: string, { columns, rows }: Size, text: string): void
 }
 
 for (const size of sizes) {
-  describe(`screens of ${size.columns} columns and ${size.rows} rows`, function () {
-    this.timeout(240_000);
+  describe(`screens of ${size.columns} columns and ${size.rows} rows`, () => {
     let folder: string;
     let screen: Screen;
 

@@ -9,8 +9,7 @@ import { until } from "../scenario/until.js";
 import { freePorts } from "../support/free-ports.js";
 import { Servers } from "../support/servers.js";
 
-describe("capstan sim aws", function () {
-  this.timeout(120_000);
+describe("capstan sim aws", () => {
   let servers: Servers;
   let port: number;
   let env: Record<string, string>;

@@ -20,8 +20,7 @@ const gpu = {
   },
 };
 
-describe("the manifests that capstan env writes for a plain pulumi", function () {
-  this.timeout(120_000);
+describe("the manifests that capstan env writes for a plain pulumi", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(member, (copy) => {

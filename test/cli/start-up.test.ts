@@ -30,8 +30,7 @@ const counter = `
   process.on("exit", () => writeFileSync(process.env.LOADED, loaded.join("\\n")));
 `;
 
-describe("what is joined", function () {
-  this.timeout(30_000);
+describe("what is joined", () => {
   let folder: string;
 
   before(() => {

@@ -9,8 +9,7 @@ const shape = (...machines: string[]): ScenarioCluster => ({
   },
 });
 
-describe("capstan state forget", function () {
-  this.timeout(180_000);
+describe("capstan state forget", () => {
   let sandbox: Sandbox;
   let host: string;
 

@@ -16,8 +16,7 @@ const withPools = (deployments: Pools): ScenarioCluster => ({
 
 const renaming = ["MachineDeployment/workers", "MachineDeployment/general"];
 
-describe("capstan state move", function () {
-  this.timeout(180_000);
+describe("capstan state move", () => {
   let folder: string;
   let pulumi: FatalPulumi;
   let sandbox: Sandbox;

@@ -28,8 +28,7 @@ interface SweepDocument {
   }[];
 }
 
-describe("capstan sweep", function () {
-  this.timeout(120_000);
+describe("capstan sweep", () => {
   let sandbox: Sandbox;
   let demoUid: string;
 

@@ -11,8 +11,7 @@ const at = (version: string): ScenarioCluster => ({
   },
 });
 
-describe("an upgrade over three minor versions", function () {
-  this.timeout(120_000);
+describe("an upgrade over three minor versions", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(at("1.31.4"), (copy) => {

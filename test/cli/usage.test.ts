@@ -10,8 +10,7 @@ const { version } = JSON.parse(readFileSync(join(repository, "package.json"), "u
   version: string;
 };
 
-describe("bin/capstan.mjs", function () {
-  this.timeout(20_000);
+describe("bin/capstan.mjs", () => {
   let folder: string;
 
   before(() => {

@@ -96,8 +96,7 @@ describe("completion", () => {
   });
 });
 
-describe("completion in a shell", function () {
-  this.timeout(20_000);
+describe("completion in a shell", () => {
   let folder: string;
   let env: NodeJS.ProcessEnv;
 

@@ -18,8 +18,7 @@ interface Described {
   readonly strangers: readonly string[];
 }
 
-describe("verbs with a real engine", function () {
-  this.timeout(120_000);
+describe("verbs with a real engine", () => {
   let sandbox: Sandbox;
 
   copyForEachTest({ example: "quickstart" }, (copy) => {

@@ -18,8 +18,7 @@ import { programOf } from "../support/mutant.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { assertDot, assertMermaid } from "../support/drawings.js";
 
-describe("verbs that need no engine", function () {
-  this.timeout(30_000);
+describe("verbs that need no engine", () => {
   let folder: string;
 
   beforeEach(() => {

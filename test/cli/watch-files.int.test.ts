@@ -19,8 +19,7 @@ registerHooks({ resolve(specifier, context, next) {
 } });
 `;
 
-describe("capstan watch -f", function () {
-  this.timeout(120_000);
+describe("capstan watch -f", () => {
   let sandbox: Sandbox;
   let watcher: Command;
 

@@ -13,8 +13,7 @@ const scenario: ScenarioCluster = {
 /** A plain pulumi encrypts its secrets anew whenever it writes. */
 const recordsIn = ({ resources = [] }: Deployment) => resources.map(({ urn, id }) => [urn, id]);
 
-describe("a cluster under credentials of another cloud", function () {
-  this.timeout(240_000);
+describe("a cluster under credentials of another cloud", () => {
   let sandbox: Sandbox;
   let elsewhere: Sandbox;
 
@@ -108,8 +107,7 @@ describe("a cluster under credentials of another cloud", function () {
   });
 });
 
-describe("a cluster whose cloud shows nothing of it any more", function () {
-  this.timeout(240_000);
+describe("a cluster whose cloud shows nothing of it any more", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(scenario, (copy) => {

@@ -32,8 +32,7 @@ const backends: Readonly<Record<string, () => Promise<Served>>> = {
   },
 };
 
-describe("a leader that is frozen in a pass, with another one on another machine", function () {
-  this.timeout(180_000);
+describe("a leader that is frozen in a pass, with another one on another machine", () => {
   const scratch = scratchFolder();
   let rig: WatchRig;
   let there: Sandbox;

@@ -16,8 +16,7 @@ interface EventItem {
   readonly reportingController: string;
 }
 
-describe("capstan watch as deploy/kubernetes runs it", function () {
-  this.timeout(180_000);
+describe("capstan watch as deploy/kubernetes runs it", () => {
   let rig: WatchRig;
   let controller: Command;
   let address: string;

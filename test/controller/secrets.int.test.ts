@@ -34,8 +34,7 @@ const fromBase64 = (text = "") => Buffer.from(text, "base64").toString();
 /** What tells a key or a certificate from any other text. */
 const longLinesOf = (text: string) => text.split("\n").filter((line) => line.length > 50);
 
-describe("Secrets of clusters in an API server, with the rights of deploy/kubernetes", function () {
-  this.timeout(300_000);
+describe("Secrets of clusters in an API server, with the rights of deploy/kubernetes", () => {
   let rig: WatchRig;
   let controller: Command;
   let address: string;

@@ -10,8 +10,7 @@ const five: ScenarioCluster = {
   deployments: { workers: { replicas: 4 } },
 };
 
-describe("capstan watch where something is wrong", function () {
-  this.timeout(180_000);
+describe("capstan watch where something is wrong", () => {
   let rig: WatchRig;
   afterEach(() => rig.stop());
 

@@ -9,8 +9,7 @@ import { isWrite } from "../support/api-server.js";
 
 const quickstart = { example: "quickstart" };
 
-describe("capstan watch on an API server", function () {
-  this.timeout(180_000);
+describe("capstan watch on an API server", () => {
   let rig: WatchRig;
   afterEach(() => rig.stop());
 

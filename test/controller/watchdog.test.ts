@@ -7,8 +7,7 @@ import { isAlive } from "../scenario/process-tree.js";
 import { until } from "../scenario/until.js";
 import { failsWith } from "../support/errors.js";
 
-describe("the watchdog of whoever leads", function () {
-  this.timeout(20_000);
+describe("the watchdog of whoever leads", () => {
   const engines: ChildProcess[] = [];
   const watchdogs: EngineWatchdog[] = [];
   let losses = 0;

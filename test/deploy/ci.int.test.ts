@@ -82,8 +82,7 @@ describe("the GitLab template", () => {
   });
 });
 
-describe("a plan under review", function () {
-  this.timeout(60_000);
+describe("a plan under review", () => {
   const scratch = scratchFolder();
   const file = (name: string) => join(scratch.path, name);
   let forge: Forge;

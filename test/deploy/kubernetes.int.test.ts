@@ -93,8 +93,7 @@ function nameOf({ group, resource, subresource, namespace: where, name }: Thing)
     .join(" ");
 }
 
-describe("deploy/kubernetes in an API server", function () {
-  this.timeout(120_000);
+describe("deploy/kubernetes in an API server", () => {
   let server: ApiServer;
 
   before(async () => {

@@ -104,9 +104,7 @@ const alive = (engine: FakeEngine, names: readonly string[]) => {
 
 const killed = fc.array(faults, { maxLength: 2 });
 
-describe("health, for any illness", function () {
-  this.timeout(120_000);
-
+describe("health, for any illness", () => {
   it("costs no host that nobody may replace, however often whoever replaces them is killed, and no more at once than the budget", () =>
     assertAsyncLaw(
       fc.asyncProperty(illness, fc.array(faults, { maxLength: 3 }), async (drawn, some) => {

@@ -88,8 +88,7 @@ function attachedHost(): Promise<Host> {
   });
 }
 
-describe("the hosts of our resources", function () {
-  this.timeout(30_000);
+describe("the hosts of our resources", () => {
   let hosts: Host[];
 
   before(async () => {

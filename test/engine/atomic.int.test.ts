@@ -18,8 +18,7 @@ const scenario = (shape: ScenarioMachine = {}): ScenarioCluster => ({
   machines: { "cp-0": member, ...workers(shape) },
 });
 
-describe("an apply that fails", function () {
-  this.timeout(120_000);
+describe("an apply that fails", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(scenario(), (copy) => {
@@ -168,8 +167,7 @@ describe("an apply that fails", function () {
   });
 });
 
-describe("a first creation that fails", function () {
-  this.timeout(120_000);
+describe("a first creation that fails", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {
@@ -197,8 +195,7 @@ describe("a first creation that fails", function () {
   }
 });
 
-describe("rollback", function () {
-  this.timeout(120_000);
+describe("rollback", () => {
   let sandbox: Sandbox;
 
   const commitThree = async (running: Sandbox) => {

@@ -43,8 +43,7 @@ async function heldLock(
   return { key, pid };
 }
 
-describe("objects that Pulumi and Capstan both see", function () {
-  this.timeout(60_000);
+describe("objects that Pulumi and Capstan both see", () => {
   const scratch = scratchFolder();
   let postgres: Postgres;
   let moto: Moto;

@@ -39,8 +39,7 @@ async function assertReadsLikePulumi(sandbox: Sandbox): Promise<void> {
   assert.deepEqual(stateOf(deployment, demoStack), parseExport(stdout, demoStack));
 }
 
-describe("a state that is read without Pulumi", function () {
-  this.timeout(90_000);
+describe("a state that is read without Pulumi", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(pair, (copy) => {
@@ -128,8 +127,7 @@ describe("a state that is read without Pulumi", function () {
   });
 });
 
-describe("the key of a state", function () {
-  this.timeout(60_000);
+describe("the key of a state", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {

@@ -39,8 +39,7 @@ function recordedDisks(state: StackState): unknown[] {
   return hosts.map(({ outputs }) => (outputs["spec"] as JsonObject)["diskGib"]).sort();
 }
 
-describe("a pass whose state is written", function () {
-  this.timeout(90_000);
+describe("a pass whose state is written", () => {
   let running: Sandbox;
   let sandbox: Sandbox;
   let providers: Providers;

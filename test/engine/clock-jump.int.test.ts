@@ -16,8 +16,7 @@ const libraries = "/usr/lib/*/faketime/libfaketime.so.1";
  * The clock of a command and all that it starts is set while a pass runs, as NTP or a resumed machine does; what counts
  * how long something takes is not. Afterwards everybody has the right time again.
  */
-describe("a clock that is set by a day in a running pass", function () {
-  this.timeout(120_000);
+describe("a clock that is set by a day in a running pass", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(pair, (copy) => {

@@ -13,8 +13,7 @@ const member: ScenarioCluster = {
 };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
-describe("a resource that Pulumi has replaced and still has to delete", function () {
-  this.timeout(60_000);
+describe("a resource that Pulumi has replaced and still has to delete", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(pair, (copy) => {

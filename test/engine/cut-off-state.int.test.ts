@@ -12,8 +12,7 @@ import { removeFolder } from "../support/folders.js";
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
-describe("a state that a full disk has cut off", function () {
-  this.timeout(120_000);
+describe("a state that a full disk has cut off", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(member, (copy) => {

@@ -64,9 +64,7 @@ async function run(
   return { before, after: engine.cloud.get(before.id), touched };
 }
 
-describe("law 5: what is external", function () {
-  this.timeout(120_000);
-
+describe("law 5: what is external", () => {
   it("is never changed, marked or deleted, whatever verbs and faults there are", async () => {
     const used = { does: { verb: "up", uses: true, replicas: 1 }, faults: [] } as const;
     await assertAsyncLaw(

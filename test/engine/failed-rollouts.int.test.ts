@@ -39,8 +39,7 @@ async function assertAll(sandbox: Sandbox, { size, kubelet }: Template) {
   await sandbox.assertSound(demoStack);
 }
 
-describe("a version that never joins, in the middle of a rollout", function () {
-  this.timeout(120_000);
+describe("a version that never joins, in the middle of a rollout", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(workers(good), (copy) => {
@@ -80,8 +79,7 @@ describe("a version that never joins, in the middle of a rollout", function () {
   });
 });
 
-describe("a version that never joins, whose pieces are kept", function () {
-  this.timeout(120_000);
+describe("a version that never joins, whose pieces are kept", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(

@@ -83,8 +83,7 @@ const cases: readonly FileCase[] = [
 ];
 
 /** Whatever goes wrong with one file: it is said, what exists stays recorded, and the next up ends well. */
-describe("a file of the state folder that cannot be used", function () {
-  this.timeout(120_000);
+describe("a file of the state folder that cannot be used", () => {
   let fresh: Sandbox;
   let running: Sandbox;
   let sandbox: Sandbox;

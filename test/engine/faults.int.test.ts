@@ -6,8 +6,7 @@ import type { Sandbox } from "../scenario/sandbox.js";
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 
-describe("an apply in a cloud that misbehaves", function () {
-  this.timeout(90_000);
+describe("an apply in a cloud that misbehaves", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(member, (copy) => {

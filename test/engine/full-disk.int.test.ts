@@ -41,8 +41,7 @@ function said({ code, stdout, stderr }: Outcome): string {
   return `exit ${code}\n${stdout}${stderr}`;
 }
 
-describe("a disk that is full", function () {
-  this.timeout(240_000);
+describe("a disk that is full", () => {
   let disk: SmallDisk;
   let fresh: Sandbox;
   let running: Sandbox;

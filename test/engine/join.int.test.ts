@@ -18,8 +18,7 @@ interface Status {
   }[];
 }
 
-describe("an apply whose hosts have to join", function () {
-  this.timeout(90_000);
+describe("an apply whose hosts have to join", () => {
   let sandbox: Sandbox;
   let madeBy: number;
 

@@ -27,8 +27,7 @@ const killFrontAndWait: Kill = async (command) => {
   await until("the engine ends", () => !engines.some(isAlive), 60_000);
 };
 
-describe("an apply that was killed", function () {
-  this.timeout(120_000);
+describe("an apply that was killed", () => {
   let sandbox: Sandbox;
 
   afterEach(() => sandbox.close());

@@ -10,8 +10,7 @@ import { FakeClock } from "../support/fake-clock.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 
-describe("the lock of a stack", function () {
-  this.timeout(30_000);
+describe("the lock of a stack", () => {
   const scratch = scratchFolder();
   const stack = "default.demo";
   const own = identify(process.pid)!;

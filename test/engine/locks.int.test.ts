@@ -22,8 +22,7 @@ import { until } from "../scenario/until.js";
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
 const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} } };
 
-describe("the locks on a stack", function () {
-  this.timeout(60_000);
+describe("the locks on a stack", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(member, (copy) => {

@@ -10,8 +10,7 @@ import { demoStack } from "../scenario/manifests.js";
 import { cleanEnv, Sandbox } from "../scenario/sandbox.js";
 import { onlyLocal } from "../support/manifests.js";
 
-describe("a stack that is made without Pulumi", function () {
-  this.timeout(60_000);
+describe("a stack that is made without Pulumi", () => {
   let sandbox: Sandbox;
   let workspace: Workspace;
   let engine: Engine;

@@ -18,8 +18,7 @@ import { scratchFolder } from "../support/scratch.js";
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 const three: ScenarioCluster = { machines: { ...pair.machines, "worker-1": {} } };
 
-describe("two machines on one PostgreSQL", function () {
-  this.timeout(240_000);
+describe("two machines on one PostgreSQL", () => {
   const scratch = scratchFolder();
   let postgres: Postgres;
   let here: Sandbox;

@@ -17,8 +17,7 @@ const pair: ScenarioCluster = { machines: { ...member.machines, "worker-0": {} }
 /** How many instants before the first change of the cloud are drawn. */
 const instants = 3;
 
-describe(`a machine that loses power, seed ${seed}`, function () {
-  this.timeout(120_000);
+describe(`a machine that loses power, seed ${seed}`, () => {
   let fresh: Sandbox;
   let running: Sandbox;
   let sandbox: Sandbox;

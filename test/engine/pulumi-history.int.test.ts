@@ -9,8 +9,7 @@ import { scratchFolder } from "../support/scratch.js";
 
 const stampOf = (name: string): string => /\d{16,}/.exec(name)?.[0] ?? name;
 
-describe("Pulumi's history of a stack", function () {
-  this.timeout(60_000);
+describe("Pulumi's history of a stack", () => {
   let sandbox: Sandbox;
 
   const runAndRefresh = async (made: Sandbox) => {

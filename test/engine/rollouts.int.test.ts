@@ -20,8 +20,7 @@ function cutLike(waves: readonly (readonly string[])[], changes: readonly string
   return from < changes.length ? [...pieces, changes.slice(from)] : pieces;
 }
 
-describe("a rolling update of a hundred machines", function () {
-  this.timeout(120_000);
+describe("a rolling update of a hundred machines", () => {
   const hundred = (template: ScenarioMachine): ScenarioCluster => ({
     machines: { "cp-0": { controlPlane: true } },
     deployments: { web: { replicas: 100, maxSurge: "25%", maxUnavailable: "10%", template } },
@@ -54,8 +53,7 @@ describe("a rolling update of a hundred machines", function () {
   });
 });
 
-describe("a rolling update of a deployment with minReadySeconds", function () {
-  this.timeout(60_000);
+describe("a rolling update of a deployment with minReadySeconds", () => {
   const pair = (size: "small" | "medium"): ScenarioCluster => ({
     machines: { "cp-0": { controlPlane: true } },
     deployments: { web: { replicas: 2, minReadySeconds: 1, template: { size, joinMs: 100 } } },
@@ -84,8 +82,7 @@ describe("a rolling update of a deployment with minReadySeconds", function () {
   });
 });
 
-describe("a control plane of three members that is replaced", function () {
-  this.timeout(120_000);
+describe("a control plane of three members that is replaced", () => {
   const member: ScenarioMachine = { controlPlane: true, joinMs: 200 };
   const three = (size: "small" | "medium"): ScenarioCluster => ({
     machines: {

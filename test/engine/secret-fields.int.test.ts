@@ -13,8 +13,7 @@ const filesUnder = (folder: string) =>
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name));
 
-describe("secret fields, outputs, annotations and user data", function () {
-  this.timeout(240_000);
+describe("secret fields, outputs, annotations and user data", () => {
   let sandbox: Sandbox;
   let said: string[];
 

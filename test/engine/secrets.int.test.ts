@@ -21,8 +21,7 @@ const marks = [
   ),
 ];
 
-describe("what a user's objects hold", function () {
-  this.timeout(90_000);
+describe("what a user's objects hold", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {

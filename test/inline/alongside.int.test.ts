@@ -11,8 +11,7 @@ const rolling = (size: "small" | "large"): ScenarioCluster => ({
   },
 });
 
-describe("a plain pulumi up while capstan up runs", function () {
-  this.timeout(180_000);
+describe("a plain pulumi up while capstan up runs", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(rolling("small"), (copy) => {

@@ -18,8 +18,7 @@ function secondMember(machines: string): string {
   return `---\n${member.replace("name: cp-0", "name: cp-1")}`;
 }
 
-describe("a cluster on AWS in a Pulumi program that makes its network", function () {
-  this.timeout(300_000);
+describe("a cluster on AWS in a Pulumi program that makes its network", () => {
   let sandbox: Sandbox;
   let project: UserProjectFolder;
   let account: WatchedAccount;

@@ -13,8 +13,7 @@ const tagged = (vpc: string): ScenarioCluster => ({
   deployments: { web: { replicas: 1, template: { tags: { vpc } } } },
 });
 
-describe("a cluster among native resources of one program", function () {
-  this.timeout(240_000);
+describe("a cluster among native resources of one program", () => {
   let sandbox: Sandbox;
   let project: UserProjectFolder;
   let aws: AwsPluginDouble;

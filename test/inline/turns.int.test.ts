@@ -8,8 +8,7 @@ import { Sandbox } from "../scenario/sandbox.js";
 
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 
-describe("capstan and a plain pulumi in turns on one stack", function () {
-  this.timeout(120_000);
+describe("capstan and a plain pulumi in turns on one stack", () => {
   let sandbox: Sandbox;
 
   copyForEachTest(pair, (copy) => {

@@ -10,8 +10,7 @@ const three: ScenarioCluster = { machines: { ...pair.machines, "worker-1": {} } 
 const large: ScenarioCluster = { machines: { ...pair.machines, "worker-1": { size: "large" } } };
 const upCommand = /capstan --project \S+ --stack dev up -f \S+[^\s,;]/;
 
-describe("a Pulumi project of a user's", function () {
-  this.timeout(300_000);
+describe("a Pulumi project of a user's", () => {
   let sandbox: Sandbox;
   let project: UserProjectFolder;
 

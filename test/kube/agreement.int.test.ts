@@ -231,8 +231,7 @@ function refusalOfCli(object: Manifest): string {
   return told.map(diagnosticText).join("\n");
 }
 
-describe("an API server and the command line", function () {
-  this.timeout(180_000);
+describe("an API server and the command line", () => {
   let server: ApiServer;
 
   before(async () => {

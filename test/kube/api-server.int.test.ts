@@ -12,8 +12,7 @@ const configMap = (name: string, more: object = {}) => ({
   metadata: { name, namespace: "default", ...more },
 });
 
-describe("the API server of the tests", function () {
-  this.timeout(120_000);
+describe("the API server of the tests", () => {
   let server: ApiServer;
   let api: CoreV1Api;
 
@@ -131,9 +130,7 @@ process.stdout.write(server.folder + "\\n");
 setInterval(() => {}, 1000);
 `;
 
-describe("an API server whose test was killed", function () {
-  this.timeout(60_000);
-
+describe("an API server whose test was killed", () => {
   it("ends, with everything of it", async () => {
     const test = spawn(process.execPath, ["--input-type=module", "--eval", starter], {
       cwd: fileURLToPath(new URL(".", import.meta.url)),

@@ -93,8 +93,7 @@ function namedToKubectl(folder: string): string[][] {
   return readdirSync(folder).map((overlay) => ["-k", join(folder, overlay)]);
 }
 
-describe("an API server that knows none of our kinds", function () {
-  this.timeout(120_000);
+describe("an API server that knows none of our kinds", () => {
   let place: Place;
 
   before(async () => {
@@ -151,8 +150,7 @@ describe("an API server that knows none of our kinds", function () {
   });
 });
 
-describe("an API server that knows our kinds", function () {
-  this.timeout(120_000);
+describe("an API server that knows our kinds", () => {
   let place: Place;
   let installed: Outcome;
   const kubectl = (...args: string[]) => place.kubectl(...args);

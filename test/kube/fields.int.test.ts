@@ -33,8 +33,7 @@ function desiredInFiles(objects: readonly Manifest[]): Desired {
   return only;
 }
 
-describe("every field that users write", function () {
-  this.timeout(180_000);
+describe("every field that users write", () => {
   let server: ApiServer;
 
   before(async () => {

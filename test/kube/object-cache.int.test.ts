@@ -18,8 +18,7 @@ async function answered(api: KubeApi): Promise<boolean> {
   );
 }
 
-describe("ObjectCache on an API server", function () {
-  this.timeout(120_000);
+describe("ObjectCache on an API server", () => {
   let server: ApiServer;
   let cache: ObjectCache;
   let told: string[];

@@ -65,7 +65,7 @@ const members = wanted.filter(({ role }) => role !== "joinWorker").map(({ name }
 const minuteMs = 60_000;
 
 describe("hosts that our user data makes nodes of", function () {
-  this.timeout(15 * minuteMs);
+  this.timeout(30 * minuteMs);
   let cluster: NodeCluster;
 
   /** All nodes once they are ready and have said so after now. */

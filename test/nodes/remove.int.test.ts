@@ -19,8 +19,7 @@ const victims: readonly (readonly string[])[] = [
   ["run-host.sh", "unshare", "boot-host.sh"],
 ];
 
-describe("what is left of hosts of namespaces", function () {
-  this.timeout(60_000);
+describe("what is left of hosts of namespaces", () => {
   const scratch = scratchFolder();
 
   for (const [index, killed] of victims.entries()) {

@@ -39,7 +39,7 @@ const clusterOf = (replicas: number, template: NodesMachine = worker): NodesClus
 });
 
 describe("a cluster that capstan up makes of real nodes", function () {
-  this.timeout(15 * minuteMs);
+  this.timeout(30 * minuteMs);
   let scenario: NodesScenario;
   let replicas = 1;
 

@@ -33,8 +33,7 @@ interface Packed {
   readonly files: readonly { readonly path: string }[];
 }
 
-describe("the package in an ordinary Pulumi project", function () {
-  this.timeout(180_000);
+describe("the package in an ordinary Pulumi project", () => {
   let folder: string;
   let project: string;
   let packed: Packed;

@@ -70,8 +70,7 @@ class Example {
   }
 }
 
-describe("the minimal provider under the real engine", function () {
-  this.timeout(120_000);
+describe("the minimal provider under the real engine", () => {
   let example: Example;
 
   beforeEach(() => {

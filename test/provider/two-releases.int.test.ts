@@ -71,8 +71,7 @@ class Project {
   }
 }
 
-describe("a provider of two releases under the real engine", function () {
-  this.timeout(180_000);
+describe("a provider of two releases under the real engine", () => {
   let project: Project;
 
   beforeEach(() => {

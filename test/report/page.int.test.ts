@@ -26,8 +26,7 @@ async function thousandMachines(): Promise<Plan> {
   return { ...plan, machines };
 }
 
-describe("the page of a plan in a browser", function () {
-  this.timeout(60_000);
+describe("the page of a plan in a browser", () => {
   const scratch = scratchFolder();
   let browser: Browser;
 

@@ -7,7 +7,7 @@ import { setTimeout as pause } from "node:timers/promises";
 export async function until<T>(
   what: string,
   ask: () => T | undefined | false | Promise<T | undefined | false>,
-  deadlineMs = 20_000,
+  deadlineMs = 120_000,
   pollMs = 20,
 ): Promise<T> {
   const giveUpAt = Date.now() + deadlineMs;

@@ -55,8 +55,7 @@ interface ExportedResource {
   readonly protect?: boolean;
 }
 
-describe("the foundation on AWS, by Pulumi's engine", function () {
-  this.timeout(240_000);
+describe("the foundation on AWS, by Pulumi's engine", () => {
   let sandbox: Sandbox;
   let aws: AwsPluginDouble;
   let folder: string;

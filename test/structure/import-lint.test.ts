@@ -25,9 +25,7 @@ async function refusedIn(file: string, imports: readonly string[]): Promise<stri
   return messages.map(({ line }) => imports[line - 1] ?? "");
 }
 
-describe("the lint between a provider and the simulator that judges it", function () {
-  this.timeout(60_000);
-
+describe("the lint between a provider and the simulator that judges it", () => {
   const cases = [
     {
       file: "providers/aws/calls/judged.ts",

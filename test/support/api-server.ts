@@ -71,7 +71,7 @@ const controllers = [
 ].join(",");
 
 const readyDeadlineMs = 180_000;
-const kubectlTimeoutMs = 60_000;
+const kubectlTimeoutMs = 200_000;
 
 /** Someone who may ask the API server. */
 export class ApiUser {

@@ -40,7 +40,7 @@ function worker(shape: MachineShape, deletion?: object, annotations: Record<stri
 const stuck = () => [{ pod: "default/a", why: "its budget allows none" }];
 
 describe("hosts that are disturbed where they are", function () {
-  this.timeout(timesAsMany(120_000));
+  this.timeout(timesAsMany(300_000));
   const reasons: string[] = [];
   const tell = (event: RunEvent) => {
     if (event.kind === "waiting" || event.kind === "pass") reasons.push(event.reason);

@@ -44,9 +44,7 @@ function large(...names: readonly string[]) {
   ]);
 }
 
-describe("a control plane whose etcd is asked", function () {
-  this.timeout(120_000);
-
+describe("a control plane whose etcd is asked", () => {
   it("is not touched while another member is ill, and goes on once that is well", async () => {
     const { engine, reasons, hostOf, from } = await threeMembers();
     const sick = hostOf("cp-2");

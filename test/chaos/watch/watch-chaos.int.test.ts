@@ -51,8 +51,7 @@ async function lived(stage: WatchStage, life: WatchLife): Promise<WatchResult[]>
 }
 
 /** A sample of what `npm run chaos -- --watch` runs in full. */
-describe(`a sample of chaos in the watch loop, seed ${seed}`, function () {
-  this.timeout(300_000);
+describe(`a sample of chaos in the watch loop, seed ${seed}`, () => {
   let stage: WatchStage;
 
   afterEach(() => stage.close());

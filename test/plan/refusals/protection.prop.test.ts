@@ -51,8 +51,7 @@ const defects: readonly (Edit & { readonly name: string })[] = [
   },
 ];
 
-describe("a defect in protection is seen", function () {
-  this.timeout(120_000);
+describe("a defect in protection is seen", () => {
   const drawn = fc.sample(pasts, { numRuns: 150, seed: 20 });
 
   for (const { name, ...edit } of defects) {

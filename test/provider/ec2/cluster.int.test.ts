@@ -7,8 +7,7 @@ import { Moto } from "./moto.js";
 const stack = "default.ec2-demo";
 const example = join(repository, "examples", "provider-ec2");
 
-describe("a cluster on EC2 under the real engine, as moto has it", function () {
-  this.timeout(300_000);
+describe("a cluster on EC2 under the real engine, as moto has it", () => {
   let moto: Moto;
   let sandbox: Sandbox;
 

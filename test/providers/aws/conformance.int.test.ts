@@ -22,8 +22,7 @@ const withoutVerdict = [
   "keeps what its secret fields hold out of all else that it shows",
 ];
 
-describe("the provider of AWS conforms, as far as moto can tell", function () {
-  this.timeout(300_000);
+describe("the provider of AWS conforms, as far as moto can tell", () => {
   let moto: Moto;
   before(async () => {
     moto = await Moto.start();

@@ -24,8 +24,7 @@ const variables = {
   AWS_SECRET_ACCESS_KEY: "secret-of-the-process",
 };
 
-describe("credentials of clusters on AWS, with the SDK and a simulated STS", function () {
-  this.timeout(20_000);
+describe("credentials of clusters on AWS, with the SDK and a simulated STS", () => {
   let server: SimServer;
   let folder: string;
   let provider: InfrastructureProvider;

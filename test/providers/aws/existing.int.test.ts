@@ -16,8 +16,7 @@ interface Theirs {
   readonly nodeGroupId: string;
 }
 
-describe("a cluster on AWS in a network that is there", function () {
-  this.timeout(300_000);
+describe("a cluster on AWS in a network that is there", () => {
   let account: WatchedAccount;
   let sandbox: Sandbox;
   let theirs: Theirs;

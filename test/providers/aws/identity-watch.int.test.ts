@@ -43,8 +43,7 @@ const clusterIn = (namespace: string) => ({
   },
 });
 
-describe("Clusters of an API server that name an identity of AWS", function () {
-  this.timeout(240_000);
+describe("Clusters of an API server that name an identity of AWS", () => {
   let account: WatchedAccount;
   let rig: WatchRig;
   let controller: Command;

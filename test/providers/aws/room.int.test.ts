@@ -19,8 +19,7 @@ import { someone, stubContext } from "./stub-clients.js";
 const region = "eu-north-1";
 const who = someone("AwsInstance");
 
-describe("hosts on AWS where there is no room, and hosts that go", function () {
-  this.timeout(20_000);
+describe("hosts on AWS where there is no room, and hosts that go", () => {
   let server: SimServer;
   let ec2: EC2;
   let sts: STS;

@@ -53,8 +53,7 @@ async function tapTo(endpoint: string): Promise<Tap> {
   return { server, endpoint: `http://127.0.0.1:${port}`, requests };
 }
 
-describe("the command by which an instance fetches its secret", function () {
-  this.timeout(60_000);
+describe("the command by which an instance fetches its secret", () => {
   let sim: SimServer;
   let imds: StandInImds;
   let tap: Tap;

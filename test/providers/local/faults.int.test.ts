@@ -10,8 +10,7 @@ const machines = {
   "web-1": {},
 };
 
-describe("faults of the local cloud under the real engine", function () {
-  this.timeout(180_000);
+describe("faults of the local cloud under the real engine", () => {
   let sandbox: Sandbox;
 
   beforeEach(async () => {

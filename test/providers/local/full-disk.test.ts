@@ -43,8 +43,7 @@ describe("a program of a host that finds its disk full", () => {
     waiter = undefined;
   });
 
-  it("ends each time that it is started, until it has room", async function () {
-    this.timeout(30_000);
+  it("ends each time that it is started, until it has room", async () => {
     const file = folder.at("data");
     const size = () => (existsSync(file) ? statSync(file).size : 0);
     const started = { program: "etcd", path: etcd, args: ["-e", writing, file], folder };

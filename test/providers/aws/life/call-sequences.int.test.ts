@@ -13,8 +13,7 @@ const tags = { stage: "test" };
 /** Steps that take other calls on moto, and why: none, since waiting counts once. */
 const differences: ReturnType<typeof differencesBetween> = {};
 
-describe("the calls of a life on AWS", function () {
-  this.timeout(120_000);
+describe("the calls of a life on AWS", () => {
   let moto: Moto;
   before(async () => {
     moto = await Moto.start();

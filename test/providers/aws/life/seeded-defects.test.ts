@@ -192,9 +192,7 @@ async function madeTwice(guard?: Guard) {
 const kindsBy = (by: string) =>
   awsKinds.filter((kind: AwsKind) => createProtocols[kind].by === by).sort();
 
-describe("seeded defects of the provider of AWS", function () {
-  this.timeout(60_000);
-
+describe("seeded defects of the provider of AWS", () => {
   it("a change that is left out is seen, whichever it is", async () => {
     const seen = await seenInOneLife();
     // A call that follows another one in all its steps was made while that one was left out.

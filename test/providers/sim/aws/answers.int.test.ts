@@ -24,8 +24,7 @@ const known = [
   /interfaceType: "nat_gateway"/,
 ];
 
-describe("answers of the simulated AWS, beside AWS's own description of its services", function () {
-  this.timeout(60_000);
+describe("answers of the simulated AWS, beside AWS's own description of its services", () => {
   const models = new Map<string, ServiceModel>();
   const modelOf = (service: string): ServiceModel => {
     const model = models.get(service) ?? new ServiceModel(names[service] ?? "");

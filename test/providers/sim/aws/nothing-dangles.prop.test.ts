@@ -202,9 +202,7 @@ function danglingIn(account: SimAccount): string[] {
   return found;
 }
 
-describe("whatever is called, in whatever order, on the simulated AWS", function () {
-  this.timeout(60_000);
-
+describe("whatever is called, in whatever order, on the simulated AWS", () => {
   it("nothing ever names what is not there, and every refusal has a code", async () => {
     await assertAsyncLaw(
       fc.asyncProperty(steps, async (course) => {

@@ -24,8 +24,7 @@ function queryTo(endpoint: string): WireCloud["query"] {
   };
 }
 
-describe("the simulated AWS beside moto, with the SDK of AWS", function () {
-  this.timeout(120_000);
+describe("the simulated AWS beside moto, with the SDK of AWS", () => {
   let moto: Moto;
   let server: SimServer;
   let clouds: { readonly sim: WireCloud; readonly moto: WireCloud };
