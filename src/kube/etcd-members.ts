@@ -8,6 +8,7 @@ import { clockSkewMs } from "../bootstrap/certificates/cluster-keys.js";
 import { type HostKeys, trustedPem } from "../bootstrap/certificates/key-ring.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { messageOf } from "../api/error.js";
+import { timeText } from "../api/time-text.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { EtcdAnswer, EtcdReport } from "../workload/etcd/etcd-report.js";
 import { type EtcdMember, memberOf, type MemberNode } from "./etcd-member.js";
@@ -135,7 +136,16 @@ async function askedHowItIs(pod: V1Pod, access: EtcdAccess): Promise<AskedPod> {
     });
     return { pod, id: header.member_id, answer };
   } catch (error) {
-    return { pod, answer: { kind: "silent", because: messageOf(error) } };
+    const certificateUntilMs = error instanceof ExpiredCertificate ? error.untilMs : undefined;
+    const because = messageOf(error);
+    return { pod, answer: omitUndefined({ kind: "silent", because, certificateUntilMs }) };
+  }
+}
+
+/** A member that shows a certificate of its cluster's, which counts no more: its host is known, and says nothing that may be heard. */
+class ExpiredCertificate extends Error {
+  constructor(readonly untilMs: number) {
+    super(`its certificate has expired on ${timeText(untilMs)}`);
   }
 }
 
@@ -170,7 +180,7 @@ async function asked<T>(pod: V1Pod, path: string, body: object, access: EtcdAcce
 interface Called {
   readonly answer: unknown;
   /** Until when the certificate counts that the member has shown, milliseconds since the epoch. */
-  readonly certificateUntilMs: number | undefined;
+  readonly certificateUntilMs: number;
 }
 
 /** The same, and what the connection has shown. */
@@ -191,12 +201,11 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
       socket: Duplex.from({ readable: output, writable: input }),
       servername: "localhost",
       ca: trustedPem(access.keys, "etcd"),
+      // Judged below, before a word is said: of a socket that is refused Node.js does not tell what was shown.
+      rejectUnauthorized: false,
       ...(await credentials(access)),
     });
-    let certificateUntilMs: number | undefined;
-    socket.once("secureConnect", () => {
-      certificateUntilMs = Date.parse(socket.getPeerCertificate().valid_to);
-    });
+    const certificateUntilMs = await trusted(socket, limit);
     const answer = await answerOf(socket, path, body, limit);
     return { answer, certificateUntilMs };
   } catch (error) {
@@ -205,6 +214,23 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
   } finally {
     closeChannel(channel);
   }
+}
+
+/** Until when the certificate counts that the other side has shown, milliseconds since the epoch. Throws where it counts for nothing. */
+async function trusted(socket: TLSSocket, { signal, seconds }: TimeLimit): Promise<number> {
+  try {
+    await once(socket, "secureConnect", { signal });
+  } catch (error) {
+    throw signal.aborted ? new Error(`no answer within ${seconds} s`, { cause: error }) : error;
+  }
+  const untilMs = Date.parse(socket.getPeerCertificate().valid_to);
+  if (socket.authorized) return untilMs;
+  // Its channel is closed under it, of which nobody waits to be told.
+  socket.on("error", () => undefined);
+  const reason = String(socket.authorizationError);
+  throw reason === "CERT_HAS_EXPIRED"
+    ? new ExpiredCertificate(untilMs)
+    : new Error(`its certificate is refused (${reason})`);
 }
 
 /** The client has no deadline for a connection that nobody takes; one that comes late is closed. */

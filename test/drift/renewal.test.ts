@@ -83,6 +83,19 @@ describe("certificates of members that expire soon", () => {
     assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
+  it("get them new hosts also where they have expired, and their etcd is heard no more", async () => {
+    const desired = wanted("30");
+    const engine = await running(desired, { "cp-1": -1 });
+    const { hosts } = engine.cloud;
+    const expired = hostOf(engine, "cp-1").who.name;
+    hosts.isHeard = (host) => host !== expired;
+    hosts.ails = (host) => (host === expired ? "its certificate has expired" : undefined);
+    await engine.up(desired);
+    assert.deepEqual(incarnations(engine), ["cp-0.1", "cp-1.2", "cp-2.1", "web.1"]);
+    assert.ok((await engine.plan(desired)).empty);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
   it("are told with the day and with what is done", async () => {
     const desired = wanted("30");
     const engine = await running(desired, { "cp-1": 29 });

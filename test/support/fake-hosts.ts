@@ -92,6 +92,8 @@ export class FakeHosts {
   keepsNode: (host: string) => boolean = () => false;
   /** What is wrong with the member of etcd on a host that serves, by its name; undefined: nothing. */
   ails: (host: string) => string | undefined = () => undefined;
+  /** Whether the member on a host that serves is heard; of one that is not, only what it shows is known. */
+  isHeard: (host: string) => boolean = () => true;
   /** Until when the certificates of a host count, by its name; undefined: nobody can tell. */
   certificateUntilMs: (host: string) => number | undefined = () => undefined;
   /** Names of hosts that went because they were asked to, or that others have succeeded. */
@@ -270,14 +272,17 @@ export class FakeHosts {
       members: members.map((name) => {
         const trouble = this.ails(name);
         const isKnown = hosts.some((host) => host.name === name);
-        const answer: EtcdAnswer = serving.has(name)
-          ? omitUndefined<EtcdAnswer>({
-              kind: "answered",
-              leader: "1",
-              troubles: trouble === undefined ? [] : [trouble],
-              certificateUntilMs: this.certificateUntilMs(name),
-            })
-          : { kind: "silent", because: "no answer" };
+        const certificateUntilMs = serving.has(name) ? this.certificateUntilMs(name) : undefined;
+        const answer = omitUndefined<EtcdAnswer>(
+          serving.has(name) && this.isHeard(name)
+            ? {
+                kind: "answered",
+                leader: "1",
+                troubles: trouble === undefined ? [] : [trouble],
+                certificateUntilMs,
+              }
+            : { kind: "silent", because: "no answer", certificateUntilMs },
+        );
         const about = { id: name, name, isLearner: false, answer };
         return isKnown ? { ...about, host: name } : about;
       }),

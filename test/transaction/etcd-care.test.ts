@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
-import { machine, cluster, desiredOf } from "../support/manifests.js";
+import { renewalAnnotation } from "../../src/api/certificate-renewal.js";
+import { annotated, machine, cluster, desiredOf } from "../support/manifests.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { courseOf, etcdHistories, type EtcdHistory, membersOf } from "../support/etcd-illness.js";
@@ -155,6 +156,29 @@ describe("a control plane whose etcd is asked", () => {
     assert.ok(reasons.includes(words), reasons.join("\n"));
     hosts.answers = () => false;
     assert.deepEqual(await told("cp-0"), ["etcd has to be well first: no API server answers"]);
+  });
+
+  it("is told of by the plan where certificates are to be renewed, and nobody sees them", async () => {
+    const { engine } = await threeMembers();
+    const { hosts } = engine.cloud;
+    const wanted = desiredOf([
+      annotated({ [renewalAnnotation]: "30" }, cluster()),
+      ...["cp-0", "cp-1", "cp-2"].map((name) => machine(name, { controlPlane: "1.34.2" })),
+    ]);
+    await engine.settle(wanted);
+    assert.equal((await engine.plan(wanted)).foreseen, undefined);
+    hosts.answers = () => false;
+    const { empty, foreseen } = await engine.plan(wanted);
+    assert.equal(empty, true);
+    assert.deepEqual(foreseen, [
+      {
+        code: "API_SERVER",
+        severity: "warning",
+        message:
+          "when certificates of the control plane expire cannot be seen, and none is renewed: no API server answers",
+      },
+    ]);
+    assert.equal((await engine.plan(large())).foreseen, undefined);
   });
 
   it("counts no more on a member that is gone once its records are, also where fewer are wanted", async () => {

@@ -100,8 +100,7 @@ function certificatesIn(
 ): ReadonlyMap<NodeKey, number> {
   return new Map(
     hosts.flatMap(({ member: { key, name } }) => {
-      const answer = members.find(({ host }) => host === name)?.answer;
-      const untilMs = answer?.kind === "answered" ? answer.certificateUntilMs : undefined;
+      const untilMs = members.find(({ host }) => host === name)?.answer.certificateUntilMs;
       return untilMs === undefined ? [] : [[key, untilMs] as const];
     }),
   );

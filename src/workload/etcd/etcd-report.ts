@@ -18,7 +18,10 @@ export interface EtcdMemberReport {
   readonly answer: EtcdAnswer;
 }
 
-/** What a member says when it is asked itself. */
+/**
+ * What a member says when it is asked itself. `certificateUntilMs`: until when the certificate counts that it has shown, or has counted,
+ * milliseconds since the epoch; its host's were made together.
+ */
 export type EtcdAnswer =
   | {
       readonly kind: "answered";
@@ -26,10 +29,14 @@ export type EtcdAnswer =
       readonly leader?: string;
       /** What it finds wrong with itself, in its own words. */
       readonly troubles: readonly string[];
-      /** Until when the certificate counts that it has shown, milliseconds since the epoch: its host's were made together. */
       readonly certificateUntilMs?: number;
     }
-  | { readonly kind: "silent"; readonly because: string };
+  | {
+      readonly kind: "silent";
+      readonly because: string;
+      /** Absent: nobody has seen it. */
+      readonly certificateUntilMs?: number;
+    };
 
 interface EtcdAlarm {
   /** Id of the member that has raised it. */
