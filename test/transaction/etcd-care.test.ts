@@ -202,6 +202,24 @@ describe("a control plane whose etcd is asked", () => {
       40,
     ));
 
+  it("counts no more on members that a destroy has deleted which broke off, once an up goes on", async () => {
+    const { violations, outcomes } = await courseOf({
+      members: 5,
+      change: "size",
+      illnesses: [],
+      silences: [],
+      commands: [
+        { verb: "up", faults: [] },
+        { verb: "rollback", faults: [{ at: "write", number: 32, what: "killAfter" }] },
+        { verb: "destroy", faults: [{ at: "write", number: 9, what: "killBefore" }] },
+      ],
+      wayOut: "up",
+    });
+    assert.deepEqual(outcomes.slice(0, 3), ["up: done", "rollback: killed", "destroy: killed"]);
+    assert.deepEqual(violations, []);
+    assert.equal(outcomes.at(-1), "up: done", outcomes.join("\n"));
+  });
+
   interface Defect {
     readonly name: string;
     /** Histories that come near it; all without. */

@@ -6,8 +6,9 @@ import type { CallContext, NodeReport } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { keepsControlPlane, type Target } from "../../records/target.js";
 import { marksOf } from "../../workload/node-marks.js";
-import { type EtcdHealth, etcdHealthOf, unknownHealth } from "../../workload/etcd/etcd-health.js";
+import { type EtcdHealth, unknownHealth } from "../../workload/etcd/etcd-health.js";
 import type { EtcdReport } from "../../workload/etcd/etcd-report.js";
+import { askEtcd } from "./ask-etcd.js";
 import { membersAmongSeen, type SeenMember } from "./seen-members.js";
 import { nodeHostOf } from "./node-host.js";
 import type { RunBootstrap } from "./run-bootstrap.js";
@@ -80,13 +81,14 @@ export async function etcdAmong(
   });
   if (because !== undefined) return unknown(because);
   try {
-    const cluster = await bootstrap.workloadBeside(observation, running, records, context);
-    const report = await cluster.etcd(
-      hosts.map(({ node }) => node),
-      context.signal,
+    const asked = { bootstrap, observation, target, records, hostKind, hosts, running, context };
+    const answered = await askEtcd(asked);
+    return (
+      answered && {
+        health: answered.health,
+        certificates: certificatesIn(answered.report, hosts),
+      }
     );
-    const health = report && etcdHealthOf(report, members);
-    return health && { health, certificates: certificatesIn(report, hosts) };
   } catch (error) {
     context.signal.throwIfAborted();
     if (!isCapstanError(error)) throw error;

@@ -12,19 +12,14 @@ import type { CallContext, InfrastructureProvider } from "../../provider/port.js
 import type { PriorState } from "../../records/prior-state.js";
 import { keepsControlPlane, type Target } from "../../records/target.js";
 import type { NextAction } from "../../plan/waves/next-action.js";
-import {
-  ailmentsText,
-  type EtcdHealth,
-  etcdHealthOf,
-  unknownHealth,
-} from "../../workload/etcd/etcd-health.js";
+import { ailmentsText, type EtcdHealth, unknownHealth } from "../../workload/etcd/etcd-health.js";
+import { askEtcd, type EtcdAnswered } from "./ask-etcd.js";
 import { hostsFailed } from "./failures.js";
 import { memberJudge } from "./member-hosts.js";
 import type { RunBootstrap } from "./run-bootstrap.js";
 import type { RunEvent } from "./run-event.js";
 import { isRecording } from "./run-goal.js";
 import { membersAmongSeen } from "./seen-members.js";
-import type { WorkloadCluster } from "./workload-cluster.js";
 
 /** Etcd is asked less and less while it is waited for: one that does not answer takes its time. */
 const looksBackoff: Backoff = { firstMs: 500, factor: 1.5, maxMs: 5_000 };
@@ -80,17 +75,12 @@ export class MemberCare {
     const running = hosts.find(({ member }) => member.phase === "runs")?.observed;
     if (running === undefined) return undefined;
     try {
-      const cluster = await bootstrap.workloadBeside(observation, running, records, context);
-      const report = await cluster.etcd(
-        hosts.map(({ node }) => node),
-        context.signal,
-      );
-      const found = report && etcdHealthOf(report, known);
-      const health = found && (await withoutDead(found, { bootstrap, cluster, context }));
-      bootstrap.noteIll(
-        hosts.flatMap(({ observed = [] }) => observed),
-        health ?? [],
-      );
+      const { target } = plan;
+      const asked = { bootstrap, observation, target, records, hostKind, hosts, running, context };
+      const answered = await askEtcd(asked);
+      const seen = hosts.flatMap(({ observed = [] }) => observed);
+      bootstrap.noteEtcd(seen, answered?.health ?? [], answered?.forgotten ?? []);
+      const health = answered && (await withoutDead(answered, bootstrap, context));
       return health;
     } catch (error) {
       context.signal.throwIfAborted();
@@ -147,16 +137,11 @@ export function touchesMembers(
     : (records.transaction.touched ?? []).some(isMemberHost);
 }
 
-interface CareMeans {
-  readonly bootstrap: RunBootstrap;
-  readonly cluster: WorkloadCluster;
-  readonly context: CallContext;
-}
-
 /** Etcd once those that are dead have left it, while records still name them. Throws API_SERVER, and what the provider throws. */
 async function withoutDead(
-  health: EtcdHealth,
-  { bootstrap, cluster, context }: CareMeans,
+  { health, cluster }: Pick<EtcdAnswered, "health" | "cluster">,
+  bootstrap: RunBootstrap,
+  context: CallContext,
 ): Promise<EtcdHealth> {
   const leaving = mayLeaveDead(health);
   if (leaving.length === 0) return health;

@@ -98,6 +98,8 @@ export class RunBootstrap {
   private readonly leavingSinceMs = new Map<string, number>();
   /** Members whose hosts are gone, or failed and not wanted. */
   private dead: readonly DeadMember[] = [];
+  /** Those that etcd alone still knows, as it was asked last. */
+  private forgotten: readonly DeadMember[] = [];
   /** Members whose hosts are there, and that etcd finds ill. */
   private ill: readonly Observed[] = [];
   /** Recorded hosts that are positively gone, by name. */
@@ -254,7 +256,7 @@ export class RunBootstrap {
     store: WorkloadCluster,
     keys?: ReadonlySet<NodeKey>,
   ): Promise<void> {
-    const due = this.dead.filter(({ who }) => !this.left.has(who.token));
+    const due = [...this.dead, ...this.forgotten].filter(({ who }) => !this.left.has(who.token));
     for (const host of due.filter(({ who }) => keys?.has(keyOf(who)) ?? true)) {
       if (host.observed !== undefined) await this.leave(ctx, host.observed, store);
       else await store.removeMember(nodeHostOf(host));
@@ -281,8 +283,9 @@ export class RunBootstrap {
     this.left.add(host.who.token);
   }
 
-  /** Which of these hosts are members that etcd finds ill, as it was asked last. */
-  noteIll(hosts: readonly Observed[], health: EtcdHealth): void {
+  /** Which of these hosts are members that etcd finds ill, as it was asked last, and whom it counts on that nobody else knows. */
+  noteEtcd(hosts: readonly Observed[], health: EtcdHealth, forgotten: readonly DeadMember[]): void {
+    this.forgotten = forgotten;
     const ill = new Set(health.flatMap(({ host, state }) => (state === "ill" ? [host] : [])));
     this.ill = hosts.filter(({ who }) => ill.has(keyOf(who)));
   }

@@ -2,7 +2,7 @@ import { keyOf } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
 import type { MemberHost } from "../../workload/etcd/etcd-health.js";
-import { deadMembers } from "./dead-members.js";
+import { type DeadMember, deadMembers } from "./dead-members.js";
 import { type HostRecords, memberJudge } from "./member-hosts.js";
 import { nodeHostOf } from "./node-host.js";
 import type { NodeHost } from "./workload-cluster.js";
@@ -36,8 +36,13 @@ export function membersAmongSeen(known: HostRecords, observation: Observation): 
       node: nodeHostOf(observed),
       observed,
     })),
-    ...dead.map((one) => ({ member: memberHost(one, "dead"), node: nodeHostOf(one) })),
+    ...dead.map((one) => ({ member: deadHost(one), node: nodeHostOf(one) })),
   ];
+}
+
+/** A member that etcd counts on in vain. Pure. */
+export function deadHost(dead: DeadMember): MemberHost {
+  return memberHost(dead, "dead");
 }
 
 function memberHost({ who }: Pick<Observed, "who">, phase: MemberHost["phase"]): MemberHost {

@@ -194,6 +194,12 @@ export function splitHostName(name: string): { generation: string; incarnation: 
   return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
 }
 
+/** Whether a host of this name has been made for this cluster, or was to be: names are used once. Pure. */
+export function wasSpent(spent: Spent, host: string): boolean {
+  const { generation, incarnation } = splitHostName(host);
+  return incarnation <= (spent[generation] ?? 0);
+}
+
 /** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". Pure. */
 export function machineNameOf(host: string): string {
   return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");

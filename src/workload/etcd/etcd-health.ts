@@ -40,7 +40,7 @@ export function etcdHealthOf(report: EtcdReport, hosts: readonly MemberHost[]): 
   const listed = new Set(report.members.map(({ host }) => host));
   return [
     ...report.members.map((member): MemberHealth => {
-      const host = hostNamed.get(member.host ?? "");
+      const host = hostNamed.get(member.host ?? member.name ?? "");
       const about = omitUndefined<MemberName>({
         host: host?.key,
         name: host?.key ?? `member ${member.name ?? member.id} of etcd`,
