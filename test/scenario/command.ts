@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
-import { descendantsOf, isAlive, killAll } from "./process-tree.js";
+import { descendantsOf, isAlive, killAll, SeenProcesses, stopTrees } from "./process-tree.js";
 import { until } from "./until.js";
 
 export interface Outcome {
@@ -19,7 +19,7 @@ export interface CommandOptions {
 export class Command {
   readonly finished: Promise<Outcome>;
   private readonly child: ChildProcess;
-  private readonly seen = new Set<number>();
+  private readonly seen = new SeenProcesses();
   private awaited: { readonly text: string; readonly tell: () => void } | undefined;
   private stdout = "";
   private stderr = "";
@@ -64,18 +64,19 @@ export class Command {
 
   /** The processes under it. Once seen here they belong to its tree, even if they outlive it. */
   get descendants(): number[] {
-    this.noteTree();
-    return descendantsOf(this.pid);
+    return this.noteTree();
   }
 
   /** What runs under it now belongs to its tree from now on, even if it outlives it. */
-  noteTree(): void {
-    for (const pid of descendantsOf(this.pid)) this.seen.add(pid);
+  noteTree(): number[] {
+    const descendants = this.hasEnded ? [] : descendantsOf(this.pid);
+    this.seen.note(descendants);
+    return descendants;
   }
 
   /** What it started and lives on after its end. */
   get leftovers(): number[] {
-    return [...this.seen].filter(isAlive);
+    return this.seen.living;
   }
 
   private heard(): void {
@@ -98,8 +99,8 @@ export class Command {
 
   /** SIGKILL to it and to everything under it at once, and waits for their end. */
   async killTree(): Promise<void> {
-    const under = this.hasEnded ? [] : [this.pid, ...this.descendants];
-    const tree = [...new Set([...under, ...this.seen])].filter(isAlive);
+    const own = this.hasEnded ? [] : [this.pid];
+    const tree = await stopTrees([...own, ...this.leftovers]);
     killAll(tree);
     await until("the killed processes end", () => !tree.some(isAlive));
     await this.finished;
