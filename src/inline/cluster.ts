@@ -21,6 +21,7 @@ import { encodePayload } from "../engine/backend/record-payload.js";
 import { observe } from "../engine/run/observe.js";
 import { noteRunning } from "../engine/locks/engine-roster.js";
 import { ambientStateDir, projectRoot } from "../engine/backend/project.js";
+import { keptAlive } from "../engine/run/kept-alive.js";
 import { callContext } from "../engine/run/handler-session.js";
 import { parseExport, type StackState } from "../engine/backend/state.js";
 import { adoptedUid, refuseImmutable } from "../engine/operations/survey.js";
@@ -74,7 +75,7 @@ export interface ClusterOptions {
  */
 export async function cluster(options: ClusterOptions = {}): Promise<ClusterOutputs> {
   try {
-    return await registerCluster(options);
+    return await keptAlive(() => registerCluster(options));
   } catch (error) {
     throw asPulumiPrints(error);
   }
@@ -140,7 +141,7 @@ async function registerCluster(options: ClusterOptions): Promise<ClusterOutputs>
 
 /** Whoever waits for the revision is told of what holds it up as of any other error of ours. */
 function joined(bootstrap: InlineBootstrap): Promise<void> {
-  return bootstrap.joined().catch((error: unknown) => {
+  return keptAlive(() => bootstrap.joined()).catch((error: unknown) => {
     throw asPulumiPrints(error);
   });
 }

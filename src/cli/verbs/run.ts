@@ -1,9 +1,9 @@
 import { CommanderError } from "commander";
 import { storageFailureOf } from "../../api/storage-failure.js";
 import { visible } from "../../api/visible.js";
+import { keptAlive } from "../../engine/run/kept-alive.js";
 import { SecretValues } from "../../provider/secret-values.js";
 import { exitCodes } from "../exit.js";
-import { keptAlive } from "../kept-alive.js";
 import { habitAnswer } from "./habits.js";
 import { makeProgram } from "./program.js";
 

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
-const module = new URL("../../src/cli/kept-alive.js", import.meta.url).href;
+const module = new URL("../../src/engine/run/kept-alive.js", import.meta.url).href;
 
 /** Output of a process that waits for nothing but a deadline that keeps no process alive. */
 async function waiting(last: string): Promise<string> {
