@@ -35,17 +35,29 @@ export function listenToOwnUser(
   });
 }
 
-/**
- * Where the kernel does not tell whose a connection is, everybody of the machine is trusted. The kernel takes
- * long to write a table: the second one is read for what is not in the first.
- */
 function isOfOwnUser(peer: Socket): boolean {
   const uid = process.getuid?.();
-  if (uid === undefined) return true;
-  const ends = endsOf(peer);
+  return uid === undefined || isOfUser(uid, endsOf(peer), connectionTable);
+}
+
+/**
+ * Whether a connection is a user's by the kernel's tables, of which `read` gives the text. Where the kernel does not tell
+ * whose a connection is, everybody of the machine is trusted. A table is written piece by piece while connections come and
+ * go, so that one may be missed: nobody is turned away before a second look.
+ */
+export function isOfUser(
+  uid: number,
+  ends: ConnectionEnds,
+  read: (file: string) => string | undefined,
+): boolean {
+  return isSeenAs(uid, ends, read) || isSeenAs(uid, ends, read);
+}
+
+/** The kernel takes long to write a table: the second one is read for what is not in the first. */
+function isSeenAs(...[uid, ends, read]: Parameters<typeof isOfUser>): boolean {
   let isTold = false;
   for (const file of ["/proc/net/tcp", "/proc/net/tcp6"]) {
-    const table = connectionTable(file);
+    const table = read(file);
     if (table === undefined) continue;
     if (ownerOf(table, ends) === uid) return true;
     isTold = true;

@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import * as grpc from "@grpc/grpc-js";
-import { type Listening, listenToOwnUser, ownerOf } from "../../src/dynamic/own-user-server.js";
+import {
+  isOfUser,
+  type Listening,
+  listenToOwnUser,
+  ownerOf,
+} from "../../src/dynamic/own-user-server.js";
 
 describe("the user behind a connection", () => {
   const table = `  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
@@ -31,6 +36,28 @@ describe("the user behind a connection", () => {
     it(name, () => {
       const ends = { from, fromPort: port, to: home, toPort: 0x1f90 };
       assert.equal(ownerOf(given.table ?? table, ends), want);
+    });
+  }
+
+  const ours = { from: home, fromPort: 0xc409, to: home, toPort: 0x1f90 };
+  const looks = [
+    { name: "is found in a table", tables: [table], want: true },
+    {
+      name: "is looked for again where a table has missed it",
+      tables: ["", "", table],
+      want: true,
+    },
+    { name: "is another's than who is not found twice", tables: ["", "", "", ""], want: false },
+    { name: "is trusted where there are no tables", tables: [undefined, undefined], want: true },
+  ];
+  for (const { name, tables, want } of looks) {
+    it(name, () => {
+      const left = [...tables];
+      assert.equal(
+        isOfUser(1000, ours, () => left.shift()),
+        want,
+      );
+      assert.deepEqual(left, []);
     });
   }
 });
