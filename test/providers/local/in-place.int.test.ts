@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { setTimeout as pause } from "node:timers/promises";
 import {
   AppsV1Api,
   CoreV1Api,
@@ -19,6 +18,7 @@ import {
   type Manifest,
   testCluster,
 } from "../../support/manifests.js";
+import { type ObjectChange, ObjectChanges } from "../../support/object-changes.js";
 
 const stack = `default/${testCluster}`;
 const namespace = "default";
@@ -52,9 +52,44 @@ function serves({ metadata, status }: V1Pod): boolean {
   return metadata?.deletionTimestamp === undefined && status?.phase === "Running";
 }
 
+const nodesPath = "/api/v1/nodes";
+const podsPath = `/api/v1/namespaces/${namespace}/pods`;
+
+/** What happened to the workers: the states of each, how many pods there were as one came to a state, and the fewest that served. */
+function toldBy(changes: readonly ObjectChange[], disturbing: string) {
+  const courses = new Map<string, string[]>();
+  const disturbed: number[] = [];
+  const there = new Map<string, V1Pod>();
+  const served: number[] = [];
+  for (const { path, isGone, object } of changes) {
+    const name = object.metadata?.name ?? "";
+    if (path === podsPath) {
+      if (isGone) there.delete(name);
+      else there.set(name, object);
+      served.push([...there.values()].filter(serves).length);
+    } else if (isWorker(object)) {
+      const course = courses.get(name) ?? [];
+      courses.set(name, course);
+      const state = stateOf(object);
+      if (course.at(-1) === state) continue;
+      course.push(state);
+      const left = [...there.values()].filter(({ spec }) => spec?.nodeName === name);
+      if (state === disturbing) disturbed.push(left.length);
+    }
+  }
+  // First it is told of the pods that there were, one after the other.
+  const fewest = Math.min(...served.slice(served.indexOf(2)));
+  return { courses, disturbed, fewest };
+}
+
+function isWorker({ metadata }: V1Node): boolean {
+  return metadata?.name?.startsWith("pool-") === true;
+}
+
 describe("hosts of processes that are changed where they are", function () {
   this.timeout(10 * 60_000);
   let sandbox: Sandbox;
+  let config: KubeConfig;
   let core: CoreV1Api;
   let policy: PolicyV1Api;
 
@@ -64,7 +99,7 @@ describe("hosts of processes that are changed where they are", function () {
 
   const workers = async () => {
     const { items } = await core.listNode();
-    return items.filter(({ metadata }) => metadata?.name?.startsWith("pool-"));
+    return items.filter(isWorker);
   };
   const pods = async () => {
     const { items } = await core.listNamespacedPod({ namespace, labelSelector: "app=budgeted" });
@@ -91,7 +126,7 @@ describe("hosts of processes that are changed where they are", function () {
     await sandbox.up();
     const file = join(sandbox.folder, "admin.conf");
     await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
-    const config = new KubeConfig();
+    config = new KubeConfig();
     config.loadFromFile(file);
     core = config.makeApiClient(CoreV1Api);
     policy = config.makeApiClient(PolicyV1Api);
@@ -126,31 +161,13 @@ describe("hosts of processes that are changed where they are", function () {
       (await sandbox.plan(2)).stdout,
       /\(disruptive: the kubelet restarts\) \(drains first\)/,
     );
-    const courses = new Map<string, string[]>();
-    const disturbed: string[] = [];
-    let fewest = 2;
-    let isDone = false;
-    const watching = (async () => {
-      while (!isDone) {
-        const [nodes, all] = await Promise.all([workers(), pods()]);
-        fewest = Math.min(fewest, all.filter(serves).length);
-        for (const node of nodes) {
-          const name = node.metadata?.name ?? "";
-          const course = courses.get(name) ?? [];
-          courses.set(name, course);
-          const state = stateOf(node);
-          if (course.at(-1) === state) continue;
-          course.push(state);
-          const left = all.filter((pod) => pod.spec?.nodeName === name);
-          if (state === `cordoned ${after}`) disturbed.push(`${left.length} pods on ${name}`);
-        }
-        await pause(20);
-      }
-    })();
+    const changes = await ObjectChanges.begin(config, [
+      { path: nodesPath, list: async () => (await core.listNode()).items },
+      { path: podsPath, list: async () => (await core.listNamespacedPod({ namespace })).items },
+    ]);
     await sandbox.up();
     version = after;
-    isDone = true;
-    await watching;
+    const { courses, disturbed, fewest } = toldBy(await changes.end(), `cordoned ${after}`);
     assert.deepEqual(
       [...courses.values()],
       Array.from({ length: 2 }, () => [
@@ -160,10 +177,7 @@ describe("hosts of processes that are changed where they are", function () {
         `free ${after}`,
       ]),
     );
-    assert.deepEqual(
-      disturbed.map((text) => text.replace(/ on .*/, "")),
-      ["0 pods", "0 pods"],
-    );
+    assert.deepEqual(disturbed, [0, 0]);
     assert.ok(fewest >= 1, `${fewest} pods served`);
     await allServe();
     await sandbox.plan(0);
