@@ -1,11 +1,14 @@
 import type { LeaseTiming } from "../../src/kube/lease-steps.js";
 
-/** Short, so that tests need not wait long. */
+/**
+ * Short enough that tests can wait for its end, and long enough that a machine that stands still for
+ * seconds loses none by that.
+ */
 export const contenderTiming: LeaseTiming = {
-  durationMs: 5_000,
+  durationMs: 15_000,
   renewEveryMs: 500,
-  renewDeadlineMs: 2_500,
+  renewDeadlineMs: 11_000,
   safetyMs: 500,
   retryEveryMs: 250,
-  callTimeoutMs: 1_000,
+  callTimeoutMs: 5_000,
 };

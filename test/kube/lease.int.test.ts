@@ -98,12 +98,17 @@ describe("Leadership in an API server", () => {
 
   it("passes on after its holder was killed, when the lease is over and not before", async () => {
     const [leader, follower] = await two();
-    const killedAtMs = Date.now();
     leader.signal("SIGKILL");
+    await until("its end", async () => leader.hasEnded);
+    const killedAtMs = Date.now();
+    const [holder, renewed = ""] = await lease(".spec.holderIdentity", ".spec.renewTime");
+    assert.equal(holder, "leader");
     await until("another leader", async () => follower.deeds.length > 0);
-    const waitedMs = (follower.deeds[0] ?? 0) - killedAtMs;
-    assert.ok(waitedMs > contenderTiming.durationMs - 2_000, `after ${waitedMs} ms`);
-    assert.ok(waitedMs < contenderTiming.durationMs + 5_000, `after ${waitedMs} ms`);
+    const takenAtMs = follower.deeds[0] ?? 0;
+    const keptMs = takenAtMs - Date.parse(renewed);
+    assert.ok(keptMs >= contenderTiming.durationMs, `${keptMs} ms after its last renewal`);
+    const waitedMs = takenAtMs - killedAtMs;
+    assert.ok(waitedMs < 2 * contenderTiming.durationMs, `after ${waitedMs} ms`);
     assertTakeTurns([leader, follower]);
     assert.deepEqual(await lease(".spec.holderIdentity", ".spec.leaseTransitions"), [
       "follower",
@@ -111,14 +116,15 @@ describe("Leadership in an API server", () => {
     ]);
   });
 
-  it("is handed over within two seconds by a holder that is told to end", async () => {
+  it("is handed over before its end by a holder that is told to end", async () => {
     const [leader, follower] = await two();
     const toldAtMs = Date.now();
     leader.signal("SIGTERM");
     await until("another leader", async () => follower.deeds.length > 0);
     await until("its end", async () => leader.hasEnded);
     const waitedMs = (follower.deeds[0] ?? 0) - toldAtMs;
-    assert.ok(waitedMs < 2_000, `after ${waitedMs} ms`);
+    // Nobody takes a lease sooner that was not handed over: the last renewal is less than this old.
+    assert.ok(waitedMs < contenderTiming.durationMs - 2_000, `after ${waitedMs} ms`);
     assert.deepEqual(leader.kinds, ["leading", "released"]);
     assertTakeTurns([leader, follower]);
   });
@@ -152,10 +158,11 @@ describe("Leadership in an API server", () => {
     );
     // A second one would come forward within the time in which the other's lease ends.
     const wholeLeaseMs = contenderTiming.durationMs + contenderTiming.retryEveryMs;
-    await until("it has led for longer than a lease", async () => {
+    const hasLedLonger = async () => {
       const deeds = since(first);
       return (deeds.at(-1) ?? 0) - (deeds[0] ?? 0) > wholeLeaseMs;
-    });
+    };
+    await until("it has led for longer than a lease", hasLedLonger);
     const [other] = both.filter((contender) => contender !== first);
     assert.deepEqual(since(other!), [], "the other one does nothing");
     const news = first.kinds.slice(first === leader ? first.kinds.indexOf("lost") : 0);
@@ -176,7 +183,10 @@ describe("Leadership in an API server", () => {
       ".spec.acquireTime",
       ".spec.renewTime",
     );
-    assert.deepEqual([label, holder, seconds], ["b", "leader", "5"]);
+    assert.deepEqual(
+      [label, holder, seconds],
+      ["b", "leader", String(contenderTiming.durationMs / 1_000)],
+    );
     assert.ok(Math.abs(Date.parse(acquired ?? "") - Date.now()) < 30_000, acquired);
     assert.ok(Date.parse(renewed ?? "") >= Date.parse(acquired ?? ""), renewed);
   });
