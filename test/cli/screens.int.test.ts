@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
+import { defaultStateDir } from "../../src/engine/backend/project.js";
+import { clearFaults, letBoot } from "../scenario/cloud-faults.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
 import { Screen, type Size } from "../support/tmux.js";
 import { removeFolder } from "../support/folders.js";
@@ -26,7 +28,7 @@ function stable(text: string): string {
         .replace(/\d+\.\d ?s\b/g, "time")
         .replace(/ (\d+[dhms])+(?= |$)/g, " age")
         .replace(/^(\d+[dhms])+ elapsed/, "age elapsed")
-        .replace(/about \d+ s left|longer than estimated/, "about so much left")
+        .replace(/about \d+ (s|min) left|longer than estimated/, "about so much left")
         .replace(/ +/g, " ")
         .replace(/ ?\S* ?\S*…$/, "…"),
     )
@@ -74,6 +76,8 @@ for (const size of sizes) {
       removeFolder(folder);
     });
 
+    const cloudFile = () => join(folder, defaultStateDir, "local-cloud.db");
+
     /** plan, up in progress, done, describe. */
     const creation = async () => {
       assertScreen("plan", size, await screen.run("capstan plan -f demo"));
@@ -81,11 +85,14 @@ for (const size of sizes) {
       await screen.run("NO_COLOR=1 capstan plan -f demo");
       assert.doesNotMatch(screen.coloured(), /\u001b\[3\dm/);
 
+      await screen.run("capstan local fault create slowBoot --ms 600000 --name demo-workers");
       await screen.clear();
       screen.type("capstan up --yes -f demo");
       const going = await screen.until("workers boot", (text) => {
         return [...text.matchAll(/workers-\S+ .*booting/g)].length === 2;
       });
+      clearFaults(cloudFile());
+      letBoot(cloudFile());
       assertScreen("up-in-progress", size, going);
       assertScreen("up-done", size, await screen.untilIdle("up"));
       assertScreen("describe", size, await screen.run("capstan describe"));

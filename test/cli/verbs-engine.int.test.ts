@@ -132,7 +132,7 @@ describe("verbs with a real engine", () => {
       ["ready", "ready", "ready", "planned"],
     );
     const { stdout } = await sandbox.capstan(0, "describe");
-    assert.match(stdout, /\nTransaction 2 is not finished, begun \d+s ago: /);
+    assert.match(stdout, /\nTransaction 2 is not finished, begun (\d+[dhms])+ ago: /);
     assert.match(stdout, /planned .*is not made yet/);
   });
 

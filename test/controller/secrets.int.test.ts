@@ -173,6 +173,7 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
     await running("idle");
     const lists = () => rig.sandbox.ledger().filter(({ call }) => call === "list").length;
     const listed = lists();
+    await until("their writes are noted", () => writesOf("idle") >= 5);
     assert.equal(writesOf("idle"), 5);
     await until("ten periods have passed", () => lists() >= listed + 10);
     assert.equal(writesOf("idle"), 5);

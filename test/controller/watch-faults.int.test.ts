@@ -43,7 +43,7 @@ describe("capstan watch where something is wrong", () => {
 
   it("takes an edit back that fails, keeps what ran, and takes the corrected one", async () => {
     rig = await WatchRig.start(five);
-    await rig.watchLeading("--timeout", "3");
+    await rig.watchLeading("--timeout", "20");
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
     const ran = rig.hostsAlive();
@@ -68,7 +68,7 @@ describe("capstan watch where something is wrong", () => {
         const { message: said } = (await statusOf("demo")) as { message?: string };
         return said?.startsWith("taken back") === true ? said : undefined;
       },
-      60_000,
+      120_000,
     );
     assert.match(message, /taken back as revision \d+/);
     assert.deepEqual(rig.hostsAlive(), ran);
@@ -195,7 +195,10 @@ describe("capstan watch where something is wrong", () => {
     await rig.sandbox.capstan(0, "install");
     await rig.applyManifests();
     await rig.untilRunning("quickstart", 3);
-    const warnings = watcher.said.split("\n").filter((line) => line.includes('"warn"'));
+    // That a server is slow is not what is asked here: only what our kinds are missed by.
+    const warnings = watcher.said
+      .split("\n")
+      .filter((line) => line.includes('"warn"') && /capstan install|not found/i.test(line));
     assert.equal(warnings.length, 1, watcher.said);
   });
 

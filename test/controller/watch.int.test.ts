@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
 import type { ScenarioCluster } from "../scenario/manifests.js";
 import { S3Server } from "../scenario/s3-server.js";
@@ -92,8 +94,13 @@ describe("capstan watch on an API server", () => {
   it("only reports a dead host where policy says so", async () => {
     rig = await WatchRig.start(quickstart);
     await rig.watchLeading();
+    const file = join(rig.sandbox.manifests, "cluster.yaml");
+    const annotated = readFileSync(file, "utf8").replace(
+      /^kind: Cluster\nmetadata:\n/m,
+      "$&  annotations: { capstan.dev/drift-policy: report }\n",
+    );
+    writeFileSync(file, annotated);
     await rig.applyManifests();
-    await rig.kubectl("annotate", "cluster", "quickstart", "capstan.dev/drift-policy=report");
     await rig.untilRunning("quickstart", 3);
     const { id } = rig.sandbox.hostOf("workers-af5f5222-0");
     const runs = rig.pulumi.runs().length;
@@ -148,7 +155,8 @@ describe("capstan watch on an API server", () => {
       await first.killTree();
       assert.equal(second.hasEnded, false, second.said);
       await rig.untilRunning("demo", 12, 90_000);
-      assert.match(second.said, /"leader":"elsewhere_[^\n]*"leads"/);
+      const leads = /"leader":"elsewhere_[^\n]*"leads"/;
+      await until("the other one has led", () => leads.test(second.said));
       assert.deepEqual(await providerIds(), rig.hostsAlive());
       await there.assertSound("default.demo");
       await assertEnds(second);
@@ -177,7 +185,7 @@ describe("capstan watch on an API server", () => {
 /** Boots slowly enough to be interrupted. */
 const twelve: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true, bootMs: 500 } },
-  deployments: { workers: { replicas: 11, template: { bootMs: 8_000 } } },
+  deployments: { workers: { replicas: 11, template: { bootMs: 30_000 } } },
 };
 
 function hostIdOf({ status }: ShownObject): string {

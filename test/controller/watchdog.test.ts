@@ -15,8 +15,9 @@ describe("the watchdog of whoever leads", () => {
   beforeEach(() => (losses = 0));
   afterEach(() => {
     for (const watchdog of watchdogs.splice(0)) watchdog.close();
-    for (const { pid = 0 } of engines.splice(0)) {
-      if (isAlive(pid)) process.kill(-pid, "SIGKILL");
+    for (const { pid = 0, signalCode } of engines.splice(0)) {
+      // Whoever has the pid of one that has ended is a stranger.
+      if (signalCode === null) process.kill(-pid, "SIGKILL");
     }
   });
 
@@ -38,14 +39,17 @@ describe("the watchdog of whoever leads", () => {
 
   it("ends engines when their time is over, and not before", async () => {
     const watchdog = await start();
-    watchdog.extend(1_500);
+    watchdog.extend(6_000);
     const pid = engine();
     await watchdog.begins(pid);
-    await setTimeout(700);
-    watchdog.extend(1_500);
-    await setTimeout(1_100);
+    watchdog.extend(60_000);
+    await setTimeout(7_000);
     assert.ok(isAlive(pid), "the time was extended");
+    const toldAtMs = Date.now();
+    watchdog.extend(1_500);
     await untilDead(pid);
+    const leftMs = Date.now() - toldAtMs;
+    assert.ok(leftMs > 1_400, `dead after ${leftMs} ms`);
     assert.equal(losses, 0);
   });
 
@@ -97,15 +101,15 @@ describe("the watchdog of whoever leads", () => {
       const text = `
         const { EngineWatchdog } = await import(${JSON.stringify(module)});
         const watchdog = await EngineWatchdog.start(() => {});
-        watchdog.extend(1_000);
+        watchdog.extend(5_000);
         await watchdog.begins(${pid});
         console.log("guarded");
-        setInterval(() => watchdog.extend(1_000), 100);`;
+        setInterval(() => watchdog.extend(5_000), 100);`;
       const args = ["--input-type=module", "-e", text];
       const controller = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
       try {
         await once(controller.stdout, "data");
-        await setTimeout(1_500);
+        await setTimeout(7_000);
         assert.ok(isAlive(pid), "it is renewed");
         controller.kill(signal);
         await untilDead(pid);

@@ -119,8 +119,8 @@ describe("an apply that fails", () => {
   it("by its deadline is taken back too", async () => {
     const before = alive();
     sandbox.write({ machines: { ...scenario().machines, "worker-3": {} } });
-    await sandbox.fault("create", "slowBoot", "--name", "worker-3", "--ms", "60000");
-    const { stderr } = await sandbox.up(1, "--deadline", "3");
+    await sandbox.fault("create", "slowBoot", "--name", "worker-3", "--ms", "600000");
+    const { stderr } = await sandbox.up(1, "--deadline", "15");
     assert.match(stderr, /not ready|not done by its deadline/);
     await assertAsBefore(before);
   });

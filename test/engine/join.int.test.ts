@@ -52,8 +52,8 @@ describe("an apply whose hosts have to join", () => {
     const since = (await webIn())?.readySinceMs;
     const begin = sandbox.ledgerEnd();
     sandbox.write(shape("1.34.99"));
-    const { stderr } = await sandbox.up(1, "--timeout", "2");
-    assert.match(stderr, /not ready after 2 s: LocalHost\/web-0-/);
+    const { stderr } = await sandbox.up(1, "--timeout", "15");
+    assert.match(stderr, /not ready after 15 s: LocalHost\/web-0-/);
     const what = sandbox
       .ledger(begin)
       .filter(({ call }) => ["update", "restart", "join"].includes(call));

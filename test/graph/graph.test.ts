@@ -108,13 +108,14 @@ describe("dependency order", () => {
     assertLaw(property);
   });
 
-  it("orders ten thousand nodes in a chain within a second", () => {
+  it("orders ten thousand nodes in a chain within a second of a processor", () => {
     const chain = Array.from({ length: 10_000 }, (_, index) =>
       index === 0 ? node("n0") : node(`n${index}`, `n${index - 1}`),
     );
-    const started = performance.now();
+    const started = process.cpuUsage();
     assert.equal(inDependencyOrder(chain.reverse())[0]?.name, "n0");
-    assert.ok(performance.now() - started < 1_000);
+    const { user, system } = process.cpuUsage(started);
+    assert.ok(user + system < 1_000_000, `${user + system} µs`);
   });
 });
 

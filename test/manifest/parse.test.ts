@@ -151,7 +151,7 @@ describe("bad YAML", () => {
     }
     const started = performance.now();
     const { documents, diagnostics } = parse(levels.join("\n"));
-    assert.ok(performance.now() - started < 1_000, "it took long");
+    assert.ok(performance.now() - started < 10_000, "it took long");
     assert.deepEqual(documents, []);
     assert.match(
       diagnosticText(diagnostics[0]!),

@@ -80,8 +80,8 @@ export class AwsPluginDouble {
   onCall: (call: PluginCall) => void = () => {};
   /** Who makes resources of a type where something else is to see them, by type: answers the id. */
   readonly makers = new Map<string, (inputs: JsonObject) => Promise<string>>();
-  /** How long a creation of a type takes. */
-  readonly slowMs = new Map<string, number>();
+  /** What creations of a type wait for, by type. */
+  readonly gates = new Map<string, () => Promise<unknown>>();
   private minted = 0;
   private listening: { readonly port: number; readonly close: () => void } | undefined;
 
@@ -160,7 +160,7 @@ export class AwsPluginDouble {
       response.setProperties(toStruct({ ...untold, ...inputs }));
       return response;
     }
-    await new Promise((resolve) => setTimeout(resolve, this.slowMs.get(type) ?? 0));
+    await this.gates.get(type)?.();
     const id = (await this.makers.get(type)?.(inputs)) ?? this.idOf(type, inputs);
     this.kept.set(id, { id, type, name, inputs });
     this.note("create", { type, name }, id);

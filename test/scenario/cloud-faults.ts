@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { CloudRow } from "./ledger-judge.js";
+import { until } from "./until.js";
 
 /** A fault as the table `faults` of the local cloud has it; docs/local-cloud.md tells the modes. */
 export interface FaultRow {
@@ -47,8 +48,21 @@ export function setWideFault(
   );
 }
 
-/** Whether somebody may write to the cloud at this moment: whoever is stopped in a transaction keeps all out. */
-export function isWritable(cloudFile: string): boolean {
+/**
+ * SIGSTOP to a process, but not while it writes to the cloud: that is one file, so whoever is stopped then keeps everybody
+ * out, which no cloud does.
+ */
+export async function stopOutsideOf(cloudFile: string, pid: number): Promise<void> {
+  await until("it is stopped outside of the cloud's file", () => {
+    process.kill(pid, "SIGSTOP");
+    if (isWritable(cloudFile)) return true;
+    process.kill(pid, "SIGCONT");
+    return false;
+  });
+}
+
+/** Whether somebody may write to the cloud at this moment. */
+function isWritable(cloudFile: string): boolean {
   const database = new DatabaseSync(cloudFile, { timeout: 200 });
   try {
     database.exec("BEGIN IMMEDIATE; ROLLBACK");

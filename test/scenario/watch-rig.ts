@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiServer, type ApiServerOptions } from "../support/api-server.js";
@@ -102,8 +102,18 @@ export class WatchRig {
     return stdout;
   }
 
-  applyManifests(): Promise<string> {
-    return this.kubectl("apply", "-f", this.sandbox.manifests);
+  /**
+   * `kubectl apply` of the sandbox's manifests. Clusters come last: one alone would be made as it is, should the server take its
+   * time before what belongs to it.
+   */
+  async applyManifests(): Promise<void> {
+    const { manifests } = this.sandbox;
+    const documents = readdirSync(manifests).flatMap((name) =>
+      readFileSync(join(manifests, name), "utf8").split(/^---$/m),
+    );
+    const isCluster = (text: string) => /^kind: Cluster$/m.test(text);
+    const workersFirst = documents.toSorted((a, b) => Number(isCluster(a)) - Number(isCluster(b)));
+    await this.server.apply(workersFirst.join("\n---\n"));
   }
 
   /** The objects of some resources, separated by commas, in all namespaces. */

@@ -1,6 +1,5 @@
-import { clearFaultsOf, isWritable, setWideFault } from "../../scenario/cloud-faults.js";
+import { clearFaultsOf, setWideFault, stopOutsideOf } from "../../scenario/cloud-faults.js";
 import type { Command } from "../../scenario/command.js";
-import { until } from "../../scenario/until.js";
 import type { WatchBoundary, WatchHold } from "./watch-boundary.js";
 import type { Replica, WatchWorld } from "./world.js";
 
@@ -76,7 +75,7 @@ export async function strike(
       await command.killTree();
       return async () => hold.release("evenSo");
     case "frozen":
-      await freeze(world, leader);
+      await stopOutsideOf(world.sandbox.cloudFile, command.pid);
       return async () => {
         process.kill(command.pid, "SIGCONT");
         hold.release("evenSo");
@@ -112,16 +111,6 @@ async function killFront(command: Command): Promise<void> {
   command.noteTree();
   command.signal("SIGKILL");
   await command.finished;
-}
-
-/** The simulated cloud is one file: whoever is stopped while writing to it keeps everybody out, which no cloud does. */
-async function freeze({ sandbox }: WatchWorld, { command }: Replica): Promise<void> {
-  await until("it is stopped outside of the cloud's file", () => {
-    process.kill(command.pid, "SIGSTOP");
-    if (isWritable(sandbox.cloudFile)) return true;
-    process.kill(command.pid, "SIGCONT");
-    return false;
-  });
 }
 
 /** No call is answered for a while. */

@@ -62,6 +62,10 @@ describe("faults of the local cloud under the real engine", () => {
   });
 
   it("tells which machine never boots, and goes on once it is told not to", async () => {
+    const { "web-1": _, ...others } = machines;
+    sandbox.write({ machines: others });
+    await sandbox.up();
+    sandbox.write({ machines });
     declare("web-1", [{ call: "create", mode: "neverBoots" }]);
     const { stderr } = await sandbox.up(4, "--no-rollback", "--timeout", "2");
     assert.match(stderr, /not ready after 2 s: LocalHost\/web-1/);
