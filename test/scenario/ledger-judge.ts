@@ -161,7 +161,9 @@ export function mutationsIn(ledger: readonly LedgerRow[]): LedgerRow[] {
 function query(file: string, sql: string): Record<string, unknown>[] {
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
   try {
-    return database.prepare(sql).all();
+    // The file of a cloud that is just being made has no tables yet.
+    const isMade = database.prepare("SELECT 1 FROM sqlite_schema").get() !== undefined;
+    return isMade ? database.prepare(sql).all() : [];
   } finally {
     database.close();
   }
