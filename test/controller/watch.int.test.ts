@@ -154,7 +154,7 @@ describe("capstan watch on an API server", () => {
       await untilHalfWay();
       await first.killTree();
       assert.equal(second.hasEnded, false, second.said);
-      await rig.untilRunning("demo", 12, 90_000);
+      await rig.untilRunning("demo", 12, 180_000);
       const leads = /"leader":"elsewhere_[^\n]*"leads"/;
       await until("the other one has led", () => leads.test(second.said));
       assert.deepEqual(await providerIds(), rig.hostsAlive());
@@ -176,7 +176,7 @@ describe("capstan watch on an API server", () => {
     await new Promise((resolve) => setTimeout(resolve, 40_000));
     await rig.server.restart();
     assert.equal(watcher.hasEnded, false, watcher.said);
-    await rig.untilRunning("demo", 12, 90_000);
+    await rig.untilRunning("demo", 12, 180_000);
     assert.deepEqual(await providerIds(), rig.hostsAlive());
     await rig.sandbox.assertSound("default.demo");
   });
@@ -185,7 +185,7 @@ describe("capstan watch on an API server", () => {
 /** Boots slowly enough to be interrupted. */
 const twelve: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true, bootMs: 500 } },
-  deployments: { workers: { replicas: 11, template: { bootMs: 30_000 } } },
+  deployments: { workers: { replicas: 11, template: { bootMs: 20_000 } } },
 };
 
 function hostIdOf({ status }: ShownObject): string {

@@ -130,7 +130,7 @@ export class WatchRig {
   }
 
   /** Until the Cluster says that so many Machines run, and that nothing is under way. */
-  async untilRunning(name: string, machines: number, deadlineMs = 60_000): Promise<ShownObject> {
+  async untilRunning(name: string, machines: number, deadlineMs?: number): Promise<ShownObject> {
     return until(
       `${machines} Machines of ${name} run`,
       async () => {
