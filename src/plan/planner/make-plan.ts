@@ -29,6 +29,7 @@ import {
 import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
+import { givenUpBy, withGivenUp } from "../decisions/giving-up.js";
 import { letGoIn } from "../decisions/letting-go.js";
 import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
 import { isLiving } from "../observation.js";
@@ -86,12 +87,14 @@ export function makePlan(input: PlanInput): Plan {
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
 export function planRemaining(given: PlanInput): RemainingPlan {
-  const { observedResources, planGoal } = given;
+  const { planGoal } = given;
   const provider = informed(given.provider, answersOf(given));
   if (given.goal.kind === "adopt" && planGoal.kind === "recorded") {
     return assemble(given, given.prior, planGoal.target, asFound(planGoal.target, given));
   }
-  const input = { ...given, provider, prior: withMovedMachines({ ...given, provider }) };
+  const moved = withMovedMachines({ ...given, provider });
+  const observedResources = withGivenUp(given);
+  const input = { ...given, provider, prior: moved, observedResources };
   const { prior } = input;
   const { compiledGoal, whole, stage } = stagedGoal(input);
   refuseRemovals(input, whole);
@@ -263,6 +266,7 @@ function assemble(
     passed,
     former: formerMachines(prior, leaving, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
+    givenUp: givenUpBy(input, target),
     letGo: [...letGo],
     summary: () => summaryOf({ ...shown, cluster: target.cluster }),
   });

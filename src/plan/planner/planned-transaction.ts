@@ -38,6 +38,7 @@ export function transactionOf(
     readonly former: readonly TargetMachine[];
     readonly superseded: readonly NodeKey[];
     readonly letGo: readonly NodeKey[];
+    readonly givenUp: TransactionRecord["givenUp"];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -71,6 +72,7 @@ export function transactionOf(
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     touched: touchedBy(input, found.steps),
+    givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
