@@ -250,23 +250,19 @@ function assemble(
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
   refuseUnlessAsked(input, target, passed);
-  const undo = undoOf({
-    provider,
-    goal: input.goal,
-    steps,
-    target,
-    from: prior.revision?.target,
-    recorded: recorded.filter(({ key }) => isLiving(input.observedResources.get(key))),
-  });
+  const undo = undoOf({ ...undoInput(input, recorded), steps, target });
+  const stale = staleKeys(input, target, { infrastructure, hosts });
+  const left = [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key);
   const transaction = transactionOf({ ...input, prior: written }, digest, {
     steps,
+    differing: new Set([...steps.map(({ key }) => key), ...stale, ...left]),
     undo,
     spent: spendIncarnations(spentSoFar(input), hosts.map(nameOfHost)),
     hostKeys: hostKeysOf(target, prior),
+    givenUp: givenUpBy(input, target),
     passed,
     former: formerMachines(prior, leaving, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
-    givenUp: givenUpBy(input, target),
     letGo: [...letGo],
     summary: () => summaryOf({ ...shown, cluster: target.cluster }),
   });
@@ -284,14 +280,22 @@ function assemble(
     leaving,
     pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
     passed,
-    stale: staleKeys(input, target, { infrastructure, hosts }),
-    left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
+    stale,
+    left,
     ...openTransaction(prior),
     ...lookupChanges(input, target),
     orphaned,
     unrecorded,
     empty: idle && steps.length === 0 && orphaned.length === 0 && !areRecordsUnfinished(prior),
   };
+}
+
+function undoInput(
+  { provider, goal, prior, observedResources }: PlanInput,
+  recorded: readonly RecordedResource[],
+) {
+  const living = recorded.filter(({ key }) => isLiving(observedResources.get(key)));
+  return { provider, goal, from: prior.revision?.target, recorded: living };
 }
 
 /** All that is no host, others' first. */
