@@ -81,11 +81,17 @@ export const etcdHistories: fc.Arbitrary<EtcdHistory> = fc
   })
   .map((drawn) => ({ ...drawn, commands: withOneDeath(drawn.commands) }));
 
-/** The same of a control plane of which one member is changed where it is. */
+/** The same of a control plane of which one member is changed where it is, and which nobody takes down. */
 export const etcdHistoriesOfOne = etcdHistories.map((drawn): EtcdHistory => ({
   ...drawn,
   change: "first",
+  commands: drawn.commands.map((command) => ({ ...command, verb: insteadOfDestroy(command.verb) })),
+  wayOut: insteadOfDestroy(drawn.wayOut),
 }));
+
+function insteadOfDestroy(verb: EtcdCommand["verb"]): EtcdCommand["verb"] {
+  return verb === "destroy" ? "rollback" : verb;
+}
 
 /** The others are a majority without it, also of three. */
 function withOneDeath(commands: readonly EtcdCommand[]): EtcdCommand[] {
