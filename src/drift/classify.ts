@@ -29,7 +29,13 @@ import type {
 } from "../provider/port.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { type DriftedField, driftedFields } from "./fields.js";
-import { type Ailment, type MachineHealth, healthOf, type HealthRules } from "./health.js";
+import {
+  type Ailment,
+  type MachineHealth,
+  healthOf,
+  type HealthRules,
+  standingHosts,
+} from "./health.js";
 import { heldNode, nodeFields } from "./node-fields.js";
 import { expiringHosts, type Expiry } from "./renewal.js";
 
@@ -121,7 +127,7 @@ export interface DriftReport {
   readonly cluster: string;
   /** Recorded resources that the last transaction wants and has done with. */
   readonly recorded: number;
-  /** Machines of the control plane, and others, that have one of them. */
+  /** Machines of the control plane, and others, that have one of them; while a transaction is open, all members that have a host. */
   readonly members: number;
   readonly workers: number;
   /** How many of the recorded resources the listing showed. */
@@ -182,12 +188,14 @@ export function classifyDrift(
   const items = inReportOrder(found);
   const listed = "failed" in sight ? 0 : sight.listed;
   const machines = settled.flatMap((resource) => subjectOf(resource).machine ?? []);
-  const members = machines.filter(({ controlPlane }) => controlPlane).length;
+  const isMember = ({ controlPlane }: { readonly controlPlane: boolean }) => controlPlane;
+  const workers = machines.filter((one) => !isMember(one)).length;
   return omitUndefined({
     cluster: state.transaction?.target.cluster ?? "",
     recorded: settled.length,
-    members,
-    workers: machines.length - members,
+    // One whose successor is still to be made counts for the majority meanwhile.
+    members: (isOpen(state) ? standingHosts(state) : machines).filter(isMember).length,
+    workers,
     listed,
     items,
     unreadable: "failed" in sight ? sight.failed : undefined,

@@ -10,7 +10,7 @@ import type { AnyObject, MachineHealthCheckObject } from "../api/types.js";
 import type { NodeKey } from "../graph/graph.js";
 import { asNodesTell, type Observation, type ObservedResource } from "../plan/observation.js";
 import { hostMachines, type MachineAnnotations } from "../records/host-machine.js";
-import { isOpen, type PriorState } from "../records/prior-state.js";
+import { cloudResources, isOpen, type PriorState } from "../records/prior-state.js";
 import type { TargetMachine } from "../records/target.js";
 import { scaled } from "../sets/fenceposts.js";
 import { inNameOrder } from "../sets/name-order.js";
@@ -77,8 +77,8 @@ type Diagnosis = "healthy" | { readonly ailments: readonly Ailment[] };
 const noHealth: MachineHealth = { checks: [], unhealthy: new Map(), ailing: [] };
 
 /**
- * Which machines are unhealthy by the MachineHealthChecks of their cluster. Nothing is said while a transaction is open, whose
- * machines are its business, of a cluster whose API server does not answer, nor of Machines that are annotated to be let alone. Pure. Source: docs/cluster-api.md#health-checks.
+ * Which machines are unhealthy by the MachineHealthChecks of their cluster. While a transaction is open, whose machines are its
+ * business, members of the control plane alone are: it may not come to its end before they are well. Nothing is said of a cluster whose API server does not answer, nor of Machines that are annotated to be let alone. Pure. Source: docs/cluster-api.md#health-checks.
  */
 export function healthOf(
   state: PriorState,
@@ -87,12 +87,13 @@ export function healthOf(
 ): MachineHealth {
   const checks = objects.filter((one) => one.kind === "MachineHealthCheck");
   const { transaction } = state;
-  if (checks.length === 0 || transaction === undefined || isOpen(state)) return noHealth;
+  if (checks.length === 0 || transaction === undefined) return noHealth;
   const isSilent = transaction.keys !== undefined && observation.nodes === undefined;
   if (isSilent) return noHealth;
   const observed = asNodesTell({ ...observation, unrecorded: [], listed: 0 });
   const machineOf = hostMachines({ ...transaction.target, objects }, state, liveAnnotations);
-  const patients = transaction.target.machines.flatMap((machine): Patient[] => {
+  const machines = standingHosts(state);
+  const patients = machines.flatMap((machine): Patient[] => {
     const { labels = {}, annotations = {} } = machineOf(machine.host) ?? {};
     const isLetAlone = skipRemediationAnnotation in annotations;
     return isLetAlone ? [] : [{ machine, labels, seen: observed.get(machine.host) }];
@@ -105,7 +106,8 @@ export function healthOf(
   const inOrder = found.toSorted(
     (one, other) => Number(other.health.isAllowed) - Number(one.health.isAllowed),
   );
-  const ailments = inOrder.flatMap((one) => one.ailments);
+  const isJudged = judgedHosts(state);
+  const ailments = inOrder.flatMap((one) => one.ailments).filter(([host]) => isJudged(host));
   const due = ailments.filter(([, ailment]) => dueMs(ailment) < nowMs);
   const later = ailments.map(([, ailment]) => dueMs(ailment)).filter((ms) => ms >= nowMs);
   return omitUndefined({
@@ -114,7 +116,7 @@ export function healthOf(
     unhealthy: new Map(due.toReversed()),
     ailing: [
       ...found.flatMap(({ ailing }) => ailing),
-      ...transaction.target.machines
+      ...machines
         .filter(
           ({ controlPlane, host }) =>
             controlPlane && !(hasNode(host) && hostReadiness(observed.get(host)).ready),
@@ -123,6 +125,29 @@ export function healthOf(
     ],
     nextMs: later.length === 0 ? undefined : Math.min(...later) + 1_000,
   });
+}
+
+/**
+ * The machines of the last transaction, each with the host that it has: that of the revision as long as its successor is in no record.
+ * What an open transaction is still to make is not among them. Pure.
+ */
+export function standingHosts(state: PriorState): TargetMachine[] {
+  const machines = state.transaction?.target.machines ?? [];
+  if (!isOpen(state)) return [...machines];
+  const recorded = new Set(cloudResources(state).map(({ key }) => key));
+  const before = new Map(state.revision?.target.machines.map(({ name, host }) => [name, host]));
+  return machines.flatMap((machine) => {
+    const hosts = [machine.host, before.get(machine.name)];
+    const host = hosts.find((one) => one !== undefined && recorded.has(one));
+    return host === undefined ? [] : [{ ...machine, host }];
+  });
+}
+
+function judgedHosts(state: PriorState): (host: NodeKey) => boolean {
+  if (!isOpen(state)) return () => true;
+  const { machines = [] } = state.transaction?.target ?? {};
+  const members = machines.filter(({ controlPlane }) => controlPlane).map(({ host }) => host);
+  return (host) => members.includes(host);
 }
 
 function nameOf({ name, controlPlane }: Patient["machine"]): MachineHealth["ailing"][number] {

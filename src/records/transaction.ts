@@ -13,6 +13,9 @@ export const stateSchemaVersion = 5;
 /** Highest incarnation ever planned, by "<machine>-<hash>". */
 export type Spent = Readonly<Record<string, number>>;
 
+/** Why resources serve nobody any more that may well run, by their keys. */
+export type GivenUp = Readonly<Record<NodeKey, string>>;
+
 /** Where a transaction goes: to what somebody asked for, or back to the last committed revision. */
 export type Direction = "forward" | "back";
 
@@ -104,6 +107,11 @@ export interface TransactionPayload {
    * nothing, or a record of an early release.
    */
   readonly touched?: readonly NodeKey[];
+  /**
+   * Recorded resources that others take the place of for what befell them, each with why: none of them serves again, whatever
+   * is asked for next, until a way back to the revision wants it. Absent: nothing, or a record of an early release.
+   */
+  readonly givenUp?: GivenUp;
   /** "<user>@<host>" of whoever began it. */
   readonly by: string;
   /** Random, for keyed digests of the state in saved plans. */

@@ -102,6 +102,27 @@ const alive = (engine: FakeEngine, names: readonly string[]) => {
   return names.filter((name) => there.has(name));
 };
 
+/** Hosts that have come to serve in the place of others. */
+class Successors {
+  private serving: readonly string[] = [];
+
+  constructor(
+    private readonly engine: FakeEngine,
+    private readonly names: readonly string[],
+  ) {}
+
+  /** After each `up`, which asks for the same: whoever of them served before serves still, unless what failed was taken back. */
+  mustServe(): void {
+    const { engine } = this;
+    const { transaction } = engine.prior;
+    if (!engine.hasFailedForward) assert.deepEqual(alive(engine, this.serving), this.serving);
+    const isBack = isOpen(engine.prior) && transaction?.direction === "back";
+    const ready = engine.hosts().filter(({ phase }) => phase === "ready");
+    const names = isBack ? [] : ready.map(({ who }) => who.name);
+    this.serving = names.filter((name) => name.startsWith("pool-") && !this.names.includes(name));
+  }
+}
+
 const killed = fc.array(faults, { maxLength: 2 });
 
 describe("health, for any illness", () => {
@@ -112,7 +133,9 @@ describe("health, for any illness", () => {
         const { due, atOnce } = mayGo(drawn);
         const healthy = names.filter((_, place) => !due.includes(place));
         const allowed = due.map((place) => names[place] ?? "");
+        const successors = new Successors(engine, names);
         const outcome = await engine.up(desired, some);
+        successors.mustServe();
         assert.deepEqual(alive(engine, healthy), healthy);
         const gone = allowed.length - alive(engine, allowed).length;
         assert.ok(gone <= atOnce, `${gone} went, and ${atOnce} may`);
@@ -122,6 +145,7 @@ describe("health, for any illness", () => {
           const { kind } = await engine.up(desired);
           assert.ok(kind === "done" || kind === "rolledBack", kind);
           assert.deepEqual(alive(engine, healthy), healthy);
+          successors.mustServe();
         }
         assert.deepEqual(alive(engine, names), healthy);
         assert.equal(engine.hosts().length, drawn.fates.length + 1);

@@ -20,6 +20,7 @@ import {
   machine,
   machineSet,
   type Manifest,
+  testCluster,
 } from "../support/manifests.js";
 import { hostOf, lines } from "./drifting.js";
 
@@ -262,24 +263,24 @@ describe("a machine whose Node is in trouble", () => {
     assert.equal(report.health?.nextMs, found.engine.clock.now() + 101_000);
   });
 
-  it("says nothing where its cluster does not answer, or is in the middle of something", async () => {
-    const found = await troubled({ "pool-1": notReady(900) }, [check]);
+  it("says nothing where its cluster does not answer, nor of workers in the middle of something", async () => {
+    const selector = { matchLabels: { "cluster.k8s.io/cluster-name": testCluster } };
+    const trouble = { "pool-1": notReady(900), "cp-1": notReady(900) };
+    const found = await troubled(trouble, [check, healthCheck("members", "", { selector })]);
+    const replaced = (name: string) => `unhealthy ${name}: correct replace`;
+    assert.deepEqual(lines(await judgedNow(found)), ["cp-1", "pool-1"].map(replaced));
     assert.deepEqual(lines(await judgedNow(found, true)), []);
-    const { prior } = found.engine;
+    const { provider, prior, clock, openWorkload } = found.engine;
     const { transaction } = prior;
     assert.ok(transaction !== undefined);
-    found.engine.tamper((resources) => resources);
     const open = { ...prior, transaction: { ...transaction, number: transaction.number + 1 } };
-    const rules = rulesOfHealing(objectsOf(found.desired), found.engine.clock.now());
     const sight = await found.engine.sight();
     assert.ok("observedResources" in sight);
-    const nodes = new Map(
-      [...sight.observedResources.keys()].map((key) => [key, { ...healthy, conditions: [] }]),
-    );
-    assert.deepEqual(
-      lines(judgedDrift(open, { ...sight, nodes }, found.engine.provider, rules)),
-      [],
-    );
+    const context = callContext(clock, new AbortController().signal);
+    const looked = { provider, records: open, context };
+    const seen = await new NodeReports(openWorkload).over(sight, looked);
+    const rules = rulesOfHealing(objectsOf(found.desired), clock.now());
+    assert.deepEqual(lines(judgedDrift(open, seen, provider, rules)), [replaced("cp-1")]);
   });
 
   it("is no part of what a person believes or not", async () => {

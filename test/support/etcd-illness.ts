@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { type CommandOutcome, outcomeText, FakeEngine } from "./fake-engine.js";
 import { plainWorld } from "./fake-cloud.js";
 import { faults } from "./histories.js";
+import { isOpen } from "../../src/records/prior-state.js";
 import type { CommandFault } from "./faults.js";
 import { cluster, desiredOf, machine } from "./manifests.js";
 
@@ -26,8 +27,8 @@ interface EtcdCommand {
 
 export interface EtcdHistory {
   readonly members: number;
-  /** `size` makes new hosts, `version` changes those that are there, `fewer` takes some away. */
-  readonly change: "size" | "version" | "fewer";
+  /** `size` makes new hosts, `version` changes those that are there, `first` one of them, `fewer` takes some away. */
+  readonly change: "size" | "version" | "first" | "fewer";
   readonly illnesses: readonly Illness[];
   /** When the cluster's own API server does not answer. */
   readonly silences: readonly Spell[];
@@ -80,6 +81,18 @@ export const etcdHistories: fc.Arbitrary<EtcdHistory> = fc
   })
   .map((drawn) => ({ ...drawn, commands: withOneDeath(drawn.commands) }));
 
+/** The same of a control plane of which one member is changed where it is, and which nobody takes down. */
+export const etcdHistoriesOfOne = etcdHistories.map((drawn): EtcdHistory => ({
+  ...drawn,
+  change: "first",
+  commands: drawn.commands.map((command) => ({ ...command, verb: insteadOfDestroy(command.verb) })),
+  wayOut: insteadOfDestroy(drawn.wayOut),
+}));
+
+function insteadOfDestroy(verb: EtcdCommand["verb"]): EtcdCommand["verb"] {
+  return verb === "destroy" ? "rollback" : verb;
+}
+
 /** The others are a majority without it, also of three. */
 function withOneDeath(commands: readonly EtcdCommand[]): EtcdCommand[] {
   const first = commands.findIndex(({ dies }) => dies !== undefined);
@@ -90,13 +103,19 @@ function withOneDeath(commands: readonly EtcdCommand[]): EtcdCommand[] {
 
 export const cpNames = (count: number) => Array.from({ length: count }, (_, at) => `cp-${at}`);
 
-export function membersOf(count: number, fields: { size?: string; version?: string } = {}) {
-  const { size = "small", version = "1.34.2" } = fields;
+interface MemberFields {
+  readonly size?: string;
+  readonly version?: string;
+}
+
+/** `first`: of the first member alone. */
+export function membersOf(count: number, fields: MemberFields = {}, first: MemberFields = fields) {
   return desiredOf([
     cluster(),
-    ...cpNames(count).map((name) =>
-      machine(name, { controlPlane: version, kubelet: version, size }),
-    ),
+    ...cpNames(count).map((name, at) => {
+      const { size = "small", version = "1.34.2" } = at === 0 ? first : fields;
+      return machine(name, { controlPlane: version, kubelet: version, size });
+    }),
   ]);
 }
 
@@ -106,6 +125,8 @@ function wantedBy({ members, change }: EtcdHistory) {
       return membersOf(members, { size: "large" });
     case "version":
       return membersOf(members, { version: "1.34.3" });
+    case "first":
+      return membersOf(members, {}, { version: "1.34.3" });
     case "fewer":
       return membersOf(members - 2);
   }
@@ -141,11 +162,20 @@ export async function courseOf(drawn: EtcdHistory): Promise<EtcdCourse> {
       : undefined;
   hosts.answers = () => !drawn.silences.some(isNow);
   const outcomes: string[] = [];
+  const isAnyDead = drawn.commands.some(({ dies }) => dies !== undefined);
+  let callsWhileIdle = 0;
   const run = async ({ verb, faults = [] }: Partial<EtcdCommand>): Promise<CommandOutcome> => {
     const [fromMs, asks] = [engine.clock.now(), hosts.asks];
+    const { transaction } = engine.prior;
+    if (!isOpen(engine.prior)) callsWhileIdle = engine.calls.length;
+    const isOnly = !isOpen(engine.prior) || transaction?.attempts.length === 0;
     const outcome = await (verb === "up" ? engine.up(wanted, faults) : engine[verb!](faults));
     const tookMs = engine.clock.now() - fromMs;
     outcomes.push(`${verb}: ${outcomeText(outcome)}`);
+    const isUntouched = isOnly && !isAnyDead && engine.calls.length === callsWhileIdle;
+    if (isUntouched && outcome.kind === "stopped" && outcome.result === "incomplete") {
+      watch.blame("law 18: etcd", `nothing was touched, and ${verb} takes it back incompletely`);
+    }
     if (tookMs > longestMs) watch.blame("law 18: etcd", `${verb} took ${tookMs} ms`);
     if (verb === "destroy" && hosts.asks > asks) {
       watch.blame("law 18: etcd", "a destroy asks the cluster's own API server");

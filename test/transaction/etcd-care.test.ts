@@ -8,7 +8,13 @@ import { renewalAnnotation } from "../../src/api/certificate-renewal.js";
 import { annotated, machine, cluster, desiredOf } from "../support/manifests.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
-import { courseOf, etcdHistories, type EtcdHistory, membersOf } from "../support/etcd-illness.js";
+import {
+  courseOf,
+  etcdHistories,
+  etcdHistoriesOfOne,
+  type EtcdHistory,
+  membersOf,
+} from "../support/etcd-illness.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { copyEdited, type Edit } from "../support/mutant.js";
 
@@ -76,6 +82,23 @@ describe("a control plane whose etcd is asked", () => {
     );
     assert.deepEqual(memberCalls(engine, from), []);
   });
+
+  for (const killed of [false, true]) {
+    const how = killed ? "was killed once it had begun" : "waited for it in vain";
+    it(`is taken back at once, whatever etcd says, where the change ${how} and no call was made`, async () => {
+      const { engine, hostOf, from } = await threeMembers();
+      const sick = hostOf("cp-2");
+      engine.cloud.hosts.ails = (host) => (host === sick ? "it is out of space" : undefined);
+      const wanted = membersOf(3, {}, { version: "1.34.3" });
+      const begun = { at: "write", number: 2, what: "killAfter" } as const;
+      const forward = await engine.up(wanted, killed ? [begun] : []);
+      if (killed) assert.equal(outcomeText(forward), "killed");
+      const outcome = killed ? await engine.rollback() : forward;
+      assert.match(outcomeText(outcome), /^rolledBack/);
+      assert.deepEqual(memberCalls(engine, from), []);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+  }
 
   it("gets the member that is ill mended first, which leaves etcd before its successor joins", async () => {
     const { engine, hostOf, from } = await threeMembers();
@@ -194,7 +217,7 @@ describe("a control plane whose etcd is asked", () => {
 
   it("law 18: no member is touched while another one is ill, nor goes below etcd's majority, whatever is killed", () =>
     assertAsyncLaw(
-      fc.asyncProperty(etcdHistories, async (drawn) => {
+      fc.asyncProperty(fc.oneof(etcdHistories, etcdHistoriesOfOne), async (drawn) => {
         const { violations, outcomes } = await courseOf(drawn);
         assert.deepEqual(violations, []);
         assert.equal(outcomes.at(-1), "up: done", outcomes.join("\n"));
@@ -222,6 +245,8 @@ describe("a control plane whose etcd is asked", () => {
 
   interface Defect {
     readonly name: string;
+    /** `etcdHistories` without. */
+    readonly drawnFrom?: fc.Arbitrary<EtcdHistory>;
     /** Histories that come near it; all without. */
     readonly among?: (drawn: EtcdHistory) => boolean;
     readonly edits: readonly Edit[];
@@ -277,6 +302,20 @@ describe("a control plane whose etcd is asked", () => {
       want: /^law 18: etcd: a destroy asks the cluster's own API server$/,
     },
     {
+      name: "a way back waits for what was only planned",
+      drawnFrom: etcdHistoriesOfOne,
+      among: ({ illnesses, commands }) =>
+        illnesses.some(({ forMs }) => forMs === undefined) &&
+        commands.every(({ dies }) => dies === undefined),
+      edits: [
+        {
+          find: 'transaction?.direction !== "forward" || transaction.attempts.length > 0',
+          replace: "true",
+        },
+      ],
+      want: /^law 18: etcd: nothing was touched, and \w+ takes it back incompletely$/,
+    },
+    {
       name: "etcd is waited for too long",
       among: ({ silences }) => silences.some(({ forMs }) => forMs === undefined),
       edits: [
@@ -285,14 +324,14 @@ describe("a control plane whose etcd is asked", () => {
       want: /^law 18: etcd: \w+ took \d+ ms$/,
     },
   ];
-  for (const { name, among = () => true, edits, want } of defects) {
+  for (const { name, drawnFrom = etcdHistories, among = () => true, edits, want } of defects) {
     it(`law 18 sees that ${name}`, async () => {
       const folder = copyEdited(["dist/src", "dist/providers", "dist/test/support"], edits);
       try {
         const module = join(folder, "dist/test/support/etcd-illness.js");
         const mutant = (await import(pathToFileURL(module).href)) as { courseOf: typeof courseOf };
         const found: string[] = [];
-        const drawn = fc.sample(etcdHistories, { numRuns: 400, seed: 18 }).filter(among);
+        const drawn = fc.sample(drawnFrom, { numRuns: 400, seed: 18 }).filter(among);
         for (const one of drawn.slice(0, 60)) {
           const { violations } = await mutant.courseOf(one).catch(() => ({ violations: [] }));
           found.push(...violations);

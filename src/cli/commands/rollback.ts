@@ -25,6 +25,7 @@ import { type Rollback, rollbackOf } from "../../plan/goal/rollback.js";
 import type { TransactionGoal } from "../../records/transaction.js";
 import type { Target } from "../../records/target.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
+import { standingOf } from "../../transaction/lifecycle.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -133,7 +134,12 @@ class RollbackCommand {
       case "reached":
         return this.stay(way, provider);
       case "none":
-        throw this.refusal("there is no earlier revision", `capstan history ${stack} lists them`);
+        throw this.refusal(
+          "there is no earlier revision",
+          standingOf(state) === "owing"
+            ? "capstan up finishes what the present one still owes"
+            : `capstan history ${stack} lists them`,
+        );
     }
   }
 

@@ -11,6 +11,7 @@ import { nodeMarkFields } from "../../provider/host-spec.js";
 import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { keepsControlPlane, type Target } from "../../records/target.js";
+import { isMajority } from "../../sets/quorum.js";
 import type { NextAction } from "../../plan/waves/next-action.js";
 import { ailmentsText, type EtcdHealth, unknownHealth } from "../../workload/etcd/etcd-health.js";
 import { askEtcd, type EtcdAnswered } from "./ask-etcd.js";
@@ -48,6 +49,8 @@ interface CareLook {
 export class MemberCare {
   /** Since when etcd holds this run up, and what was said of it; undefined while it does not. */
   private held: { readonly sinceMs: number; looks: number; told: string } | undefined;
+  /** All of etcd, as it was found last. */
+  private found: EtcdHealth = [];
   /** Nothing else was done since the last look. */
   private hasWaited = false;
 
@@ -65,6 +68,12 @@ export class MemberCare {
 
   /** Undefined where nobody has to know: nothing is done to members, or their etcd is not Capstan's to ask. Throws nothing but an interruption. */
   async look(look: CareLook, context: CallContext): Promise<EtcdHealth | undefined> {
+    const health = await this.health(look, context);
+    this.found = health ?? [];
+    return health;
+  }
+
+  private async health(look: CareLook, context: CallContext): Promise<EtcdHealth | undefined> {
     const { plan, observation, records } = look;
     const { bootstrap, hostKind } = this.options;
     if (!this.hasWaited) this.held = undefined;
@@ -99,7 +108,7 @@ export class MemberCare {
     const nowMs = clock.now();
     const held = (this.held ??= { sinceMs: nowMs, looks: 0, told: "" });
     if (nowMs > Math.min(held.sinceMs + timeoutMs, deadlineAtMs)) {
-      throw etcdFailed(ailing, (nowMs - held.sinceMs) / 1_000);
+      throw etcdFailed(ailing, this.found, (nowMs - held.sinceMs) / 1_000);
     }
     if (reason !== held.told) report({ kind: "waiting", keys: [], reason });
     held.told = reason;
@@ -169,8 +178,13 @@ function memberSpecs({ machines, nodes }: Target): ReadonlyMap<NodeKey, JsonObje
   );
 }
 
-/** DEADLINE, of each host whose member is not well. */
-function etcdFailed(ailing: EtcdHealth, seconds: number): CapstanError {
+/** DEADLINE, of each host whose member is not well. `all`: with those that are. */
+function etcdFailed(ailing: EtcdHealth, all: EtcdHealth, seconds: number): CapstanError {
+  const voters = all.filter(({ votes }) => votes);
+  const well = voters.filter(({ state }) => state === "well");
+  const wayOut = isMajority(well.length, voters.length)
+    ? "a member that never will be gets another host by capstan up, once its MachineHealthCheck finds it unhealthy or its host was deleted in the cloud"
+    : "where it never will be, as after a destroy that broke off, capstan destroy asks nothing of it";
   const why = `etcd was not well for ${Math.round(seconds)} s`;
   return hostsFailed(
     ailing.flatMap(({ host }) => host ?? []),
@@ -179,7 +193,7 @@ function etcdFailed(ailing: EtcdHealth, seconds: number): CapstanError {
       code: "DEADLINE",
       source: "cloud",
       message: `${why}: ${ailmentsText(ailing)}`,
-      hint: "no member of the control plane is touched while another one is not well; --timeout waits longer for it, and the change goes on once etcd is well; where it never will be, as after a destroy that broke off, capstan destroy asks nothing of it",
+      hint: `no member of the control plane is touched while another one is not well; --timeout waits longer for it, and the change goes on once etcd is well; ${wayOut}`,
       retryable: true,
     },
   );

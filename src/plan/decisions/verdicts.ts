@@ -43,7 +43,6 @@ export function judge(
 ): Judged[] {
   return recorded.map((resource) => {
     const observed = observedResources.get(resource.key);
-    const subject = resource.parent === undefined ? "it" : "its host";
     const record = recordedSpec(resource);
     const current = observed === undefined || observed === "gone" ? record : observed.spec;
     const { asked, verdict } = nearestChoice(provider, resource.kind, current, wanted);
@@ -51,7 +50,7 @@ export function judge(
       resource,
       gone: observed === "gone",
       deleting: observed !== undefined && observed !== "gone" && observed.phase === "deleting",
-      ...unfitness(observed, subject),
+      ...unfitness(observed, subjectOf(resource)),
       verdict,
       changes: changesOf(verdict, current, asked),
       stale: hasDrifted(observed, record),
@@ -59,12 +58,18 @@ export function judge(
   });
 }
 
+/** What reasons call a resource that is theirs. Pure. */
+export function subjectOf({ parent }: Pick<RecordedResource, "parent">): string {
+  return parent === undefined ? "it" : "its host";
+}
+
 /** Why a host is replaced that runs, and will not for long. Pure. */
 export function leavingText(subject: string, leavesAtMs: number): string {
   return `the cloud takes ${subject} away at ${new Date(leavesAtMs).toISOString()}`;
 }
 
-function unfitness(
+/** Why a resource with such a look serves nobody on, or not for long. Pure. */
+export function unfitness(
   observed: ObservedResource | undefined,
   subject: string,
 ): Pick<Judged, "unfit" | "leaving" | "hasLeft"> {

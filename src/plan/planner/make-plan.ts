@@ -29,6 +29,7 @@ import {
 import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
+import { givenUpBy, withGivenUp } from "../decisions/giving-up.js";
 import { letGoIn } from "../decisions/letting-go.js";
 import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
 import { isLiving } from "../observation.js";
@@ -86,12 +87,14 @@ export function makePlan(input: PlanInput): Plan {
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
 export function planRemaining(given: PlanInput): RemainingPlan {
-  const { observedResources, planGoal } = given;
+  const { planGoal } = given;
   const provider = informed(given.provider, answersOf(given));
   if (given.goal.kind === "adopt" && planGoal.kind === "recorded") {
     return assemble(given, given.prior, planGoal.target, asFound(planGoal.target, given));
   }
-  const input = { ...given, provider, prior: withMovedMachines({ ...given, provider }) };
+  const moved = withMovedMachines({ ...given, provider });
+  const observedResources = withGivenUp(given);
+  const input = { ...given, provider, prior: moved, observedResources };
   const { prior } = input;
   const { compiledGoal, whole, stage } = stagedGoal(input);
   refuseRemovals(input, whole);
@@ -247,19 +250,16 @@ function assemble(
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
   refuseUnlessAsked(input, target, passed);
-  const undo = undoOf({
-    provider,
-    goal: input.goal,
-    steps,
-    target,
-    from: prior.revision?.target,
-    recorded: recorded.filter(({ key }) => isLiving(input.observedResources.get(key))),
-  });
+  const undo = undoOf({ ...undoInput(input, recorded), steps, target });
+  const stale = staleKeys(input, target, { infrastructure, hosts });
+  const left = [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key);
   const transaction = transactionOf({ ...input, prior: written }, digest, {
     steps,
+    differing: new Set([...steps.map(({ key }) => key), ...stale, ...left]),
     undo,
     spent: spendIncarnations(spentSoFar(input), hosts.map(nameOfHost)),
     hostKeys: hostKeysOf(target, prior),
+    givenUp: givenUpBy(input, target),
     passed,
     former: formerMachines(prior, leaving, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
@@ -280,14 +280,22 @@ function assemble(
     leaving,
     pointsOfNoReturn: (transaction.pointsOfNoReturn ?? []).flatMap(hostsOfPoint),
     passed,
-    stale: staleKeys(input, target, { infrastructure, hosts }),
-    left: [...decisions].filter(([, { isLeft }]) => isLeft === true).map(([key]) => key),
+    stale,
+    left,
     ...openTransaction(prior),
     ...lookupChanges(input, target),
     orphaned,
     unrecorded,
     empty: idle && steps.length === 0 && orphaned.length === 0 && !areRecordsUnfinished(prior),
   };
+}
+
+function undoInput(
+  { provider, goal, prior, observedResources }: PlanInput,
+  recorded: readonly RecordedResource[],
+) {
+  const living = recorded.filter(({ key }) => isLiving(observedResources.get(key)));
+  return { provider, goal, from: prior.revision?.target, recorded: living };
 }
 
 /** All that is no host, others' first. */

@@ -1,3 +1,4 @@
+import { sameJson } from "../../api/json.js";
 import { deletionAnnotationsAmong } from "../../api/machine-annotations.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
@@ -31,10 +32,13 @@ export function transactionOf(
   digest: string,
   found: {
     readonly steps: readonly Step[];
+    /** What is not as the target says, by its record or by the cloud. */
+    readonly differing: ReadonlySet<NodeKey>;
     readonly undo: Undo;
     readonly spent: Spent;
     readonly hostKeys: TransactionRecord["hostKeys"];
     readonly passed: readonly PassedPoint[];
+    readonly givenUp: TransactionRecord["givenUp"];
     readonly former: readonly TargetMachine[];
     readonly superseded: readonly NodeKey[];
     readonly letGo: readonly NodeKey[];
@@ -70,7 +74,8 @@ export function transactionOf(
     deadlineAtMs: deadlineAtMs(nowMs, input.deadlineMs),
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
-    touched: touchedBy(input, found.steps),
+    touched: touchedBy(input, found),
+    givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
     summary: isHandOver ? handOverSummary(owner) : found.summary(),
@@ -86,14 +91,42 @@ export function transactionOf(
 }
 
 /** With what earlier attempts since the last revision have touched, as long as it is recorded or may be wanted again. */
-function touchedBy({ prior }: PlanInput, steps: readonly Step[]): readonly NodeKey[] | undefined {
+function touchedBy(
+  { prior, goal }: PlanInput,
+  {
+    steps,
+    differing,
+  }: { readonly steps: readonly Step[]; readonly differing: ReadonlySet<NodeKey> },
+): readonly NodeKey[] | undefined {
   const { resources, revision, transaction } = prior;
-  const earlier = isOpen(prior) ? (transaction?.touched ?? []) : [];
+  const isBack = directionOf(goal) === "back";
+  const untouched = isBack ? untouchedSoFar(prior, differing) : new Set<NodeKey>();
+  const planned = isOpen(prior) ? (transaction?.touched ?? []) : [];
+  const earlier = planned.filter((key) => !untouched.has(key));
   const now = steps.flatMap(({ kind, key }) => (kind === "delete" ? [] : [key]));
   const recorded = resources.map(({ key }) => key);
   const known = new Set([...now, ...recorded, ...(revision?.target.nodes.map(keyOf) ?? [])]);
   const touched = [...new Set([...earlier, ...now])].filter((key) => known.has(key));
   return touched.length > 0 ? touched : undefined;
+}
+
+/**
+ * What the only attempt since the revision was to change and has not: it wanted it otherwise, and all of it is as the revision says.
+ * Where that wanted the same, as a correction of drift does, or others came before it, nobody can tell.
+ */
+function untouchedSoFar(
+  { transaction, revision, pending }: PriorState,
+  differing: ReadonlySet<NodeKey>,
+): ReadonlySet<NodeKey> {
+  if (transaction?.direction !== "forward" || transaction.attempts.length > 0) return new Set();
+  const interrupted = new Set(pending.map(({ key }) => key));
+  const wanted = new Map(transaction.target.nodes.map((node) => [keyOf(node), node.spec]));
+  const before = (revision?.target.nodes ?? []).filter((node) => {
+    const spec = wanted.get(keyOf(node));
+    return spec !== undefined && !sameJson(spec, node.spec);
+  });
+  const keys = before.map(keyOf);
+  return new Set(keys.filter((key) => !differing.has(key) && !interrupted.has(key)));
 }
 
 /** The open transaction that another one takes the place of, as history tells it. */
