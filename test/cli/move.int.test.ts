@@ -142,7 +142,7 @@ describe("capstan move", () => {
       if (refusal !== undefined) {
         const { stderr } = await sandbox.capstan(5, "destroy", "--yes", "default.killed");
         assert.match(stderr, refusal);
-        assert.match(stderr, /capstan move default\.killed --to files/);
+        assert.match(stderr, / move default\.killed --to files/);
       }
       await toFiles(0, "killed");
       assert.equal(await objectsLeft(), "");
@@ -178,7 +178,7 @@ describe("capstan move", () => {
     ]) {
       const { stderr: refusal } = await sandbox.capstan(5, ...verb);
       assert.match(refusal, /on its way to manifests in files, and nobody's until it is there/);
-      assert.match(refusal, /capstan move default\.stuck --to files --out FOLDER goes on/);
+      assert.match(refusal, / move default\.stuck --to files --out FOLDER goes on/);
     }
     await toFiles(0, "stuck");
     assert.equal(await objectsLeft(), "");
