@@ -2,7 +2,7 @@ import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/pulumi/engine.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
-import { fileOwner } from "../records/hand-over.js";
+import { fileOwner, openHandOver } from "../records/hand-over.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { PlanOptions } from "./plan-options.js";
@@ -37,8 +37,8 @@ export async function findGoneClusters(
   for (const stack of candidates) {
     const state = await engine.readState(stack);
     const { transaction } = state;
-    // One that an API server has taken over is not missing here.
-    if (transaction?.owner !== fileOwner) continue;
+    // One that an API server has taken over, or that is on its way, is not missing here.
+    if (transaction?.owner !== fileOwner || openHandOver(state) !== undefined) continue;
     gone.push({ stack, cluster: transaction.target.cluster, state });
   }
   return gone;

@@ -1,5 +1,6 @@
 import { passedText, type WayBack } from "../plan/undo/point-of-no-return.js";
 import { goalText } from "../records/goal-text.js";
+import { moveWords } from "../records/hand-over.js";
 import type { TransactionGoal } from "../records/transaction.js";
 import { pointText } from "../plan/undo/undo-text.js";
 
@@ -48,7 +49,7 @@ function wordsOf(goal: TransactionGoal, stack: string): string {
     case "destroy":
       return `capstan destroy ${stack}`;
     case "move":
-      return "capstan move";
+      return goal.to === undefined ? "capstan move" : moveWords(stack, goal.to).goOn;
     case "forget":
       return `capstan state forget ${stack} Machine/${goal.machine}`;
     case "import":
@@ -75,8 +76,9 @@ function wordsBack(goal: TransactionGoal, stack: string, revision: number): stri
     case "rollback":
       // Without a number the same words go on with it.
       return `${rollback}${goal.named ? "" : ` --to ${revision}`} takes it back`;
-    case "up":
     case "move":
+      return goal.to === undefined ? undefined : `${moveWords(stack, goal.to).back} takes it back`;
+    case "up":
     case "forget":
     case "rotateKeys":
       return `${rollback} takes it back`;

@@ -7,6 +7,7 @@ import type { KubeApi } from "./api.js";
 import {
   type ClusterKey,
   clusterKeyOf,
+  isDeleting,
   type LiveCluster,
   liveClusterOf,
   type LiveObject,
@@ -72,17 +73,26 @@ export class ClusterObjects {
     if (cluster !== undefined && isMoving(cluster)) await this.carryOut(pausing(cluster, null));
   }
 
-  /** Makes the API server hold these objects and no others of the cluster, paused. Returns how many. */
-  async arrive(objects: readonly AnyObject[]): Promise<number> {
-    const { attempt, key } = this.options;
+  /** Throws API_SERVER where the API server holds others than these of the cluster. Returns what it holds. */
+  async refuseOthers(objects: readonly AnyObject[]): Promise<LiveCluster> {
     const live = await this.read();
     const foreign = foreignAmong(objects, live);
-    if (foreign.length > 0) {
-      const names = foreign.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
-      throw this.refused(
-        `the API server holds ${names} of ${key}, which its last revision has not, or has otherwise`,
-      );
+    if (foreign.length === 0) return live;
+    const names = foreign.map(({ kind, metadata }) => `${kind} ${metadata.name}`).join(", ");
+    throw this.refused(
+      `the API server holds ${names} of ${this.options.key}, which its last revision has not, or has otherwise`,
+    );
+  }
+
+  /** Makes the API server hold these objects and no others of the cluster, paused. Returns how many. */
+  async arrive(objects: readonly AnyObject[]): Promise<number> {
+    const { attempt } = this.options;
+    const { cluster, members } = await this.refuseOthers(objects);
+    // What is being deleted would go once it is acted on, and its hosts with it.
+    if ([...members, ...(cluster === undefined ? [] : [cluster])].some(isDeleting)) {
+      await this.depart();
     }
+    const live = await this.read();
     const mark = pauseOf(live.cluster) ?? movingMark(attempt);
     for (const write of arrivalOf(objects, live, mark)) await this.carryOut(write);
     return objects.length;

@@ -56,8 +56,6 @@ export interface PlanInput {
   readonly stagesBefore?: number;
   /** Why the last transaction was not finished, for history. */
   readonly failure?: string;
-  /** Who is to own the stack from this transaction on; absent: who owns it. */
-  readonly handOverTo?: string;
   /** What the provider has looked up for the objects; absent: nothing. Of a recorded graph its own answers count. */
   readonly lookups?: Lookups;
   /** What is not ours and used, as the cloud shows it; absent: nobody has looked. */

@@ -1,4 +1,5 @@
-import { sameJson } from "../api/json.js";
+import { omitUndefined } from "../api/omit-undefined.js";
+import { isOpen, type PriorState } from "./prior-state.js";
 import type { ChangeSummary, TransactionRecord } from "./transaction.js";
 
 // Who may change a stack: one owner at a time (architecture section 7). Pure.
@@ -17,6 +18,35 @@ export function handOverSummary(owner: string): ChangeSummary {
 }
 
 /** Whether a transaction changes nothing but the owner. */
-export function isHandOver({ owner, summary }: TransactionRecord): boolean {
-  return sameJson(summary, handOverSummary(owner));
+export function isHandOver({ goal }: Pick<TransactionRecord, "goal">): boolean {
+  return goal.kind === "move";
+}
+
+/** A change of owner. */
+export interface HandOver {
+  readonly to: string;
+  /** Absent in records of early releases. */
+  readonly from?: string;
+}
+
+/**
+ * The change of owner that was begun and not committed. Until it is, objects of the cluster come or go, and nobody
+ * owns the stack: whoever acted on it could be followed by objects that act once more.
+ */
+export function openHandOver(
+  prior: Pick<PriorState, "transaction" | "revision">,
+): HandOver | undefined {
+  const { transaction } = prior;
+  if (transaction?.goal.kind !== "move" || !isOpen(prior)) return undefined;
+  return omitUndefined({ to: transaction.owner, from: transaction.goal.from });
+}
+
+/** The words that finish a change of owner, and those that turn it round. */
+export function moveWords(
+  stack: string,
+  to: string,
+): { readonly goOn: string; readonly back: string } {
+  const files = `capstan move ${stack} --to files --out FOLDER`;
+  const server = `capstan move ${stack} --to kubernetes`;
+  return to === fileOwner ? { goOn: files, back: server } : { goOn: server, back: files };
 }

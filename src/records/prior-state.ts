@@ -144,7 +144,10 @@ export function recordedIdentity(resource: RecordedResource): Identity {
 }
 
 /** Whether the last transaction did not get to its commit. */
-export function isOpen({ transaction, revision }: PriorState): boolean {
+export function isOpen({
+  transaction,
+  revision,
+}: Pick<PriorState, "transaction" | "revision">): boolean {
   return transaction !== undefined && transaction.number !== revision?.number;
 }
 

@@ -32,8 +32,8 @@ export type TransactionGoal =
   | { readonly kind: "rollback"; readonly to: number; readonly named: boolean }
   /** To nothing, on request. */
   | { readonly kind: "destroy" }
-  /** To another owner; nothing changes in the cloud. */
-  | { readonly kind: "move" }
+  /** From one owner to another; nothing changes in the cloud. Without owners in records of early releases. */
+  | { readonly kind: "move"; readonly to?: string; readonly from?: string }
   /** A Machine is no longer ours: its host stays in the cloud without our marks. */
   | { readonly kind: "forget"; readonly machine: string }
   /** A host that was there before gets our marks and a record, and nothing else: it serves a Machine from then on. */

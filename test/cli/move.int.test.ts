@@ -123,10 +123,11 @@ describe("capstan move", () => {
     ];
     const watcher = watch();
     await until("the controller leads", () => /\bleads\b/.test(watcher.said));
-    for (const [when, pass, code] of kills) {
+    for (const { when, pass, code, hasArrived, hasGone, refusal } of kills) {
       pulumi.killAt(when, pass);
       await killed(...away);
-      assert.match(String(await pauseOf("killed")), /^capstan move /);
+      if (hasArrived) assert.match(String(await pauseOf("killed")), /^capstan move /);
+      else assert.equal(await objectsLeft(), "");
       await sandbox.plan(code, "--json");
       await toServer(0, "killed");
       assert.equal(await pauseOf("killed"), undefined);
@@ -135,8 +136,14 @@ describe("capstan move", () => {
       removeFolder(out);
       pulumi.killAt(when, pass);
       await killed(...back);
-      assert.match(String(await pauseOf("killed")), /^capstan move /);
+      if (hasGone) assert.equal(await objectsLeft(), "");
+      else assert.match(String(await pauseOf("killed")), /^capstan move /);
       assert.ok(existsSync(join(out, "default.killed.yaml")));
+      if (refusal !== undefined) {
+        const { stderr } = await sandbox.capstan(5, "destroy", "--yes", "default.killed");
+        assert.match(stderr, refusal);
+        assert.match(stderr, / move default\.killed --to files/);
+      }
       await toFiles(0, "killed");
       assert.equal(await objectsLeft(), "");
       await sandbox.capstan(0, "plan", "-f", out);
@@ -164,10 +171,19 @@ describe("capstan move", () => {
       "machine",
       "machine",
     ]);
-    const owned = await sandbox.capstan(0, "plan", "-f", out);
-    assert.match(owned.stdout, /No changes/);
+    for (const verb of [
+      ["plan", "-f", out],
+      ["destroy", "--yes", "default.stuck"],
+      ["rollback", "--yes", "default.stuck"],
+    ]) {
+      const { stderr: refusal } = await sandbox.capstan(5, ...verb);
+      assert.match(refusal, /on its way to manifests in files, and nobody's until it is there/);
+      assert.match(refusal, / move default\.stuck --to files --out FOLDER goes on/);
+    }
     await toFiles(0, "stuck");
     assert.equal(await objectsLeft(), "");
+    const owned = await sandbox.capstan(0, "plan", "-f", out);
+    assert.match(owned.stdout, /No changes/);
     assert.equal(watcher.hasEnded, false, watcher.said);
     assert.deepEqual(sandbox.mutations(begin), []);
   });
@@ -206,11 +222,22 @@ describe("capstan move", () => {
   });
 });
 
-/** Where it dies, and what `capstan plan` then says of the manifests: theirs, or somebody else's. */
+/**
+ * Where it dies: `code` is what `capstan plan` says of the manifests after a move away, theirs or not; `refusal` what a
+ * destroy is refused with after a move back.
+ */
 const kills = [
-  ["before", 1, 0],
-  ["after", 1, 5],
-  ["after", 2, 5],
+  {
+    when: "before",
+    pass: 1,
+    code: 0,
+    hasArrived: false,
+    hasGone: false,
+    refusal: /it belongs to the API server/,
+  },
+  { when: "after", pass: 1, code: 5, hasArrived: false, hasGone: false, refusal: /on its way/ },
+  { when: "before", pass: 2, code: 5, hasArrived: true, hasGone: true, refusal: /on its way/ },
+  { when: "after", pass: 2, code: 5, hasArrived: true, hasGone: true, refusal: undefined },
 ] as const;
 
 const clumsyRights = `apiVersion: rbac.authorization.k8s.io/v1

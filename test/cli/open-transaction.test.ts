@@ -28,4 +28,16 @@ describe("the ways on from an open transaction", () => {
       /: capstan rollback default\.prod goes on with it\.$/,
     );
   });
+
+  it("are two moves where the owner changes", () => {
+    assert.match(
+      textOf({ kind: "move", to: "files", from: "3e0f" }),
+      /: capstan move default\.prod --to files --out FOLDER goes on with it, capstan move default\.prod --to kubernetes takes it back\.$/,
+    );
+    assert.match(
+      textOf({ kind: "move", to: "3e0f", from: "files" }),
+      /--to kubernetes goes on with it, capstan move default\.prod --to files --out FOLDER takes it back\.$/,
+    );
+    assert.match(textOf({ kind: "move" }), /: capstan move goes on with it\.$/);
+  });
 });

@@ -40,4 +40,38 @@ describe("somebody who does not own a cluster", () => {
   it("is not somebody who does", async () => {
     assert.equal(await refusalFor("files", "files", "plan"), undefined);
   });
+
+  it("is everybody while its objects come or go, and is told of the ways on", async () => {
+    const engine = new FakeEngine();
+    await engine.up(desiredOf([cluster()]));
+    const { transaction, revision } = engine.prior;
+    if (transaction === undefined || revision === undefined) throw new Error("nothing is recorded");
+    const moving = (to: string, from: string) => ({
+      ...transaction,
+      number: transaction.number + 1,
+      owner: to,
+      goal: { kind: "move", to, from } as const,
+    });
+    for (const asking of ["files", server]) {
+      for (const [to, from] of [
+        ["files", server],
+        [server, "files"],
+      ] as const) {
+        const onItsWay = { transaction: moving(to, from), revision };
+        assert.throws(() => refuseNonOwner(onItsWay, asking, "destroy"), {
+          code: "NOT_OWNER",
+          message:
+            /^cannot destroy default\/prod: it is on its way to .*nobody's until it is there$/,
+          hint: new RegExp(
+            `^capstan move default.prod --to ${to === "files" ? "files --out FOLDER" : "kubernetes"} goes on with that, and capstan move .* takes it back`,
+          ),
+        });
+      }
+    }
+    const there = {
+      transaction: { ...moving(server, "files"), number: revision.number },
+      revision,
+    };
+    refuseNonOwner(there, server, "destroy");
+  });
 });

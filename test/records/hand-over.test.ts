@@ -13,6 +13,8 @@ import { FakeEngine } from "../support/fake-engine.js";
 import { quickstart } from "../support/sample-plans.js";
 
 const server = "3e0f";
+const moveTo = (to: string) =>
+  ({ kind: "move", to, from: to === fileOwner ? server : fileOwner }) as const;
 
 describe("changing the owner of a stack", () => {
   let prior: PriorState;
@@ -38,10 +40,9 @@ describe("changing the owner of a stack", () => {
       newClusterUid: "new",
       nowMs: 5_000,
       owner: fileOwner,
-      goal: { kind: "up" },
+      goal: moveTo(server),
       by: "user@host",
       deadlineMs: 60_000,
-      handOverTo: server,
       ...more,
     });
   };
@@ -66,7 +67,7 @@ describe("changing the owner of a stack", () => {
     const begun = after({
       number,
       owner: server,
-      summary: handOverSummary(server),
+      goal: moveTo(server),
       deadlineAtMs: 9_000,
     });
     assert.equal(planned(begun).transaction.number, number);
@@ -76,8 +77,8 @@ describe("changing the owner of a stack", () => {
 
   it("can be turned round before it is committed", () => {
     const number = (prior.transaction?.number ?? 0) + 1;
-    const begun = after({ number, owner: server, summary: handOverSummary(server) });
-    const { transaction } = planned(begun, { handOverTo: fileOwner });
+    const begun = after({ number, owner: server, goal: moveTo(server) });
+    const { transaction } = planned(begun, { goal: moveTo(fileOwner) });
     assert.deepEqual([transaction.number, transaction.owner], [number + 1, fileOwner]);
   });
 
@@ -111,13 +112,13 @@ describe("changing the owner of a stack", () => {
     { name: "idle", given: () => prior, want: true },
     {
       name: "a change of owner that broke off",
-      given: () => after({ number: 9, owner: server, summary: handOverSummary(server) }),
+      given: () => after({ number: 9, owner: server, goal: moveTo(server) }),
       want: true,
     },
     { name: "any other open transaction", given: () => after({ number: 9 }), want: false },
     {
       name: "a rollback",
-      given: () => after({ number: 9, direction: "back", summary: handOverSummary(fileOwner) }),
+      given: () => after({ number: 9, direction: "back", goal: { kind: "takeBack" } }),
       want: false,
     },
     {

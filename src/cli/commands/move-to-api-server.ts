@@ -1,15 +1,16 @@
 import { counted } from "../../api/counted.js";
-import { CapstanError } from "../../api/error.js";
+import { CapstanError, isCapstanError } from "../../api/error.js";
+import type { AnyObject } from "../../api/types.js";
 import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
-import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
+import { refuseNonOwner } from "../../engine/backend/state.js";
 import { isMoving } from "../../kube/move-objects.js";
-import { fileOwner } from "../../records/hand-over.js";
-import type { Move, Moved } from "./moving.js";
+import { fileOwner, openHandOver } from "../../records/hand-over.js";
+import { handOverHere, type Move, type Moved } from "./moving.js";
 
 /**
- * From files to an API server: its objects first, paused; then the owner; then the pause goes. Until the
- * owner has changed the files are in charge, from then on the API server, where nobody acts on a paused Cluster.
+ * From files to an API server: the change of owner is begun, its objects arrive, paused, and it is committed; then the pause
+ * goes. Until the begin the files are in charge, from the commit on the API server, and in between nobody.
  */
 export class MoveToApiServer {
   constructor(private readonly move: Move) {}
@@ -33,19 +34,49 @@ export class MoveToApiServer {
     const { stack, objects, server, provider, context } = move;
     const { clock, by, interruption } = context;
     const state = await engine.readState(stack);
+    const underWay = handOverHere(move, state);
     const isThere = state.transaction?.owner === server;
-    if (!isThere) refuseNonOwner(state, fileOwner, "move");
+    if (underWay === undefined && !isThere) refuseNonOwner(state, fileOwner, "move");
     refuseUnfinished(stack, state);
     const { cluster } = await objects.read();
     const isPaused = isMoving(cluster);
-    if (isThere && cluster !== undefined && !isPaused && isCommitted(state)) return undefined;
-    if (!isThere && cluster !== undefined && !isPaused) throw this.occupied();
-    if (!isThere || cluster === undefined) {
-      const count = await objects.arrive(state.revision?.target.objects ?? []);
-      move.tell(`${counted(count, "object is", "objects are")} in ${move.serverUrl}, paused`);
+    if (underWay === undefined && cluster !== undefined) {
+      if (isThere) return isPaused ? state.revision?.number : undefined;
+      if (!isPaused) throw this.occupied();
     }
+    const recorded = state.revision?.target.objects ?? [];
+    // Seen before anything is changed.
+    await objects.refuseOthers(recorded);
     const stop = interruption.stop;
-    return handOver(stack, state, server, { engine, provider, clock, by, stop });
+    const how = { engine, provider, clock, by, stop };
+    const whileOpen = async () => {
+      const count = await objects.arrive(recorded);
+      move.tell(`${counted(count, "object is", "objects are")} in ${move.serverUrl}, paused`);
+    };
+    try {
+      return await handOver(stack, state, { to: server, from: fileOwner }, { ...how, whileOpen });
+    } catch (error) {
+      if (underWay === undefined && !isThere) await this.giveBack(recorded, how);
+      throw error;
+    }
+  }
+
+  /** Where its objects cannot arrive, the files stay in charge as if nobody had asked. */
+  private async giveBack(
+    recorded: readonly AnyObject[],
+    how: Omit<Parameters<typeof handOver>[3], "whileOpen">,
+  ): Promise<void> {
+    const { stack, objects, server } = this.move;
+    try {
+      const state = await how.engine.readState(stack);
+      if (openHandOver(state)?.to !== server) return;
+      await objects.refuseOthers(recorded);
+      const whileOpen = () => objects.depart();
+      await handOver(stack, state, { to: fileOwner, from: server }, { ...how, whileOpen });
+    } catch (error) {
+      // What it failed with before says more; a stack that is still on its way says so itself.
+      if (!isCapstanError(error)) throw error;
+    }
   }
 
   private occupied(): CapstanError {
@@ -59,8 +90,4 @@ export class MoveToApiServer {
       hint: `see whose it is: kubectl describe cluster ${name} -n ${namespace}; nothing was changed`,
     });
   }
-}
-
-function isCommitted({ transaction, revision }: StackState): boolean {
-  return transaction?.number === revision?.number;
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { stringify } from "yaml";
 import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
-import { objectsOf } from "../../api/types.js";
+import { type AnyObject, objectsOf } from "../../api/types.js";
 import { makeFolder, replaceFile } from "../../engine/backend/durable-files.js";
 import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
@@ -12,16 +12,16 @@ import type { LiveCluster } from "../../kube/live-object.js";
 import { withoutClasses } from "../../kube/machine-classes.js";
 import { isMoving } from "../../kube/move-objects.js";
 import { BadInput } from "../../manifest/bad-input.js";
-import { fileOwner } from "../../records/hand-over.js";
-import type { Move, Moved } from "./moving.js";
+import { fileOwner, openHandOver } from "../../records/hand-over.js";
+import { handOverHere, type Move, type Moved } from "./moving.js";
 
 const pollMs = 250;
 
 /**
  * From an API server to files: once its controller is at rest the Cluster is paused; then its manifests are
- * written, so that what cannot be written stays where it is; then the owner changes; then the objects go.
- * Until the owner has changed the API server is in charge; from then on whoever finds the objects there, also
- * while they are being deleted, is refused by the stack.
+ * written, so that what cannot be written stays where it is; then the change of owner is begun, the objects go, and it is
+ * committed. Until the begin the API server is in charge, from the commit on files, and in between nobody: whoever
+ * finds the objects, also while they are being deleted, is refused by the stack, and so is whoever has the files.
  */
 export class MoveToFiles {
   private readonly deadlineAtMs: number;
@@ -33,32 +33,38 @@ export class MoveToFiles {
 
   async run(state: StackState): Promise<Moved> {
     const { move } = this;
-    const { objects, server, cluster, serverUrl } = move;
+    const { objects, cluster, serverUrl } = move;
+    const underWay = handOverHere(move, state);
     const live = await objects.read();
     const isOurs = state.transaction?.owner === fileOwner;
-    if (isOurs && !isMoving(live.cluster)) {
+    if (isOurs && underWay === undefined && !isMoving(live.cluster)) {
       const left =
         live.cluster === undefined ? "" : `; what ${serverUrl} holds of it is left alone`;
       return { text: `belongs to manifests in files already${left}` };
     }
-    if (!isOurs) refuseNonOwner(state, server, "move");
-    if (live.cluster === undefined) throw this.missing();
+    const isTheirs = !isOurs && underWay === undefined;
+    if (isTheirs) this.refuseUnlessThere(state, live);
     // Seen before anything is changed.
     if (!isOurs) {
-      refuseOverwriting(this.file(), this.manifests(live), move.options.force);
+      refuseOverwriting(this.file(), this.manifests(state, live), move.options.force);
       writing(this.file(), () => makeFolder(move.options.out ?? "", 0o777));
     }
     for (let attempts = 1; ; attempts += 1) {
-      const moved = await this.attempt(isOurs);
+      const moved = await this.attempt(isTheirs);
       if (moved !== undefined) return moved;
       if (attempts === 1) move.tell(`${cluster} is being worked on; that is waited for`);
     }
   }
 
-  /** Undefined: a controller was faster than the pause. */
-  private async attempt(isOurs: boolean): Promise<Moved | undefined> {
+  private refuseUnlessThere(state: StackState, { cluster }: LiveCluster): void {
+    refuseNonOwner(state, this.move.server, "move");
+    if (cluster === undefined) throw this.missing();
+  }
+
+  /** `isTheirs`: a controller may work on it. Undefined: it was faster than the pause. */
+  private async attempt(isTheirs: boolean): Promise<Moved | undefined> {
     const { objects } = this.move;
-    if (!isOurs) {
+    if (isTheirs) {
       await this.untilFinished();
       await this.untilAtRest(await objects.pause());
     }
@@ -75,11 +81,12 @@ export class MoveToFiles {
     }
   }
 
-  /** Where it failed before the owner changed, the API server's controller goes on as if nobody had asked. */
+  /** Where it failed before it was begun, the API server's controller goes on as if nobody had asked. */
   private async letGoOn(): Promise<void> {
     try {
-      const { transaction } = await this.move.readState();
-      if (transaction?.owner !== fileOwner) await this.move.objects.unpause();
+      const state = await this.move.readState();
+      const isTheirs = state.transaction?.owner !== fileOwner && openHandOver(state) === undefined;
+      if (isTheirs) await this.move.objects.unpause();
     } catch (error) {
       // What it failed with before says more; a cluster that stays paused says by whom.
       if (!isCapstanError(error)) throw error;
@@ -89,19 +96,25 @@ export class MoveToFiles {
   /** Under the stack's lock. */
   private async handOver(engine: StackEngine): Promise<Moved | undefined> {
     const { move } = this;
-    const { stack, objects, provider, context, options } = move;
+    const { stack, objects, server, provider, context, options } = move;
     const { clock, by, interruption } = context;
     const state = await engine.readState(stack);
     if (!canHandOver(state)) return undefined;
-    // An attempt that has changed the owner has written them before, when all its objects were there.
+    const underWay = handOverHere(move, state);
+    // An attempt that was begun has written them before, when all its objects were there.
     if (state.transaction?.owner !== fileOwner) {
-      write(this.file(), this.manifests(await objects.read()), options);
+      const live =
+        underWay === undefined
+          ? await objects.read()
+          : await objects.refuseOthers(state.revision?.target.objects ?? []);
+      if (underWay === undefined) this.refuseUnlessThere(state, live);
+      write(this.file(), this.manifests(state, live), options);
       move.tell(`its manifests are in ${this.file()}`);
     }
     const stop = interruption.stop;
-    const how = { engine, provider, clock, by, stop };
-    const transaction = await handOver(stack, state, fileOwner, how);
-    await objects.depart();
+    const whileOpen = () => objects.depart();
+    const how = { engine, provider, clock, by, stop, whileOpen };
+    const transaction = await handOver(stack, state, { to: fileOwner, from: server }, how);
     return {
       transaction,
       text: `belongs to manifests in files from transaction ${transaction} on: capstan plan -f ${options.out ?? ""}`,
@@ -154,15 +167,23 @@ export class MoveToFiles {
     return join(this.move.options.out ?? "", `${this.move.stack}.yaml`);
   }
 
-  /** What users have written, as it would be read from files. Throws BadInput where it is wrong. */
-  private manifests(live: LiveCluster): string {
+  /**
+   * What users have written, as it would be read from files. Of a cluster whose objects have not all arrived, what they
+   * were to say. Throws BadInput where it is wrong.
+   */
+  private manifests(state: StackState, live: LiveCluster): string {
+    const recorded = openHandOver(state) && state.revision?.target.objects;
+    return (recorded ?? this.written(live))
+      .map((object) => stringify(withoutClasses(object)))
+      .join("---\n");
+  }
+
+  private written(live: LiveCluster): readonly AnyObject[] {
     const intent = intentOfPaused(live, this.move.context.providers.all);
     const errors = (intent?.diagnostics ?? []).filter(({ severity }) => severity === "error");
     const [desired] = intent?.clusters ?? [];
     if (errors.length > 0 || desired === undefined) throw new BadInput(errors);
-    return objectsOf(desired)
-      .map((object) => stringify(withoutClasses(object)))
-      .join("---\n");
+    return objectsOf(desired);
   }
 
   private missing(): CapstanError {

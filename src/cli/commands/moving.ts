@@ -1,4 +1,6 @@
+import { CapstanError } from "../../api/error.js";
 import type { ClusterObjects } from "../../kube/cluster-objects.js";
+import { fileOwner, type HandOver, openHandOver, ownerText } from "../../records/hand-over.js";
 import type { Interruption, StackEngine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
@@ -50,4 +52,24 @@ export interface Moved {
   /** Of the transaction that made it so; absent where it was so before. */
   readonly transaction?: number;
   readonly text: string;
+}
+
+/**
+ * The change of owner that a stack is in the middle of. Throws NOT_OWNER where it leads to or from another API server
+ * than this one, which holds none of its objects. Pure.
+ */
+export function handOverHere(
+  { cluster, server }: Pick<Move, "cluster" | "server">,
+  state: StackState,
+): HandOver | undefined {
+  const underWay = openHandOver(state);
+  const there = underWay?.to === fileOwner ? underWay.from : underWay?.to;
+  if (there === undefined || there === server) return underWay;
+  throw new CapstanError({
+    code: "NOT_OWNER",
+    source: "user",
+    subject: cluster,
+    message: `cannot move ${cluster}: it is on its way to or from ${ownerText(there)}, and this is ${ownerText(server)}`,
+    hint: "name that API server with --kubeconfig or --context; nothing was changed",
+  });
 }

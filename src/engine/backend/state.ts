@@ -5,7 +5,13 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import { kindOfToken, providerProperty } from "../../dynamic/protocol.js";
 import { keyOf as graphKey, type NodeKey, nodeKey } from "../../graph/graph.js";
-import { fileOwner, ownerText } from "../../records/hand-over.js";
+import {
+  fileOwner,
+  type HandOver,
+  moveWords,
+  openHandOver,
+  ownerText,
+} from "../../records/hand-over.js";
 import {
   type PendingOperation,
   type PriorState,
@@ -130,15 +136,19 @@ export function refuseForeign({ foreign }: StackState, stack: string): void {
 }
 
 /**
- * Throws NOT_OWNER unless nobody, or `owner`, has the stack: one owner at a time (architecture section 7).
- * `verb` is what the caller wants to do with the cluster: "change", "plan".
+ * Throws NOT_OWNER unless nobody has ever had the stack, or `owner` has it: one owner at a time, and none while its objects
+ * come or go (architecture section 7). `verb` is what the caller wants to do with the cluster: "change", "plan".
  */
 export function refuseNonOwner(
-  { transaction }: Pick<StackState, "transaction">,
+  state: Pick<StackState, "transaction" | "revision">,
   owner: string,
   verb: string,
 ): void {
-  if (transaction === undefined || transaction.owner === owner) return;
+  const { transaction } = state;
+  if (transaction === undefined) return;
+  const underWay = openHandOver(state);
+  if (underWay !== undefined) throw onItsWay(transaction, underWay, verb);
+  if (transaction.owner === owner) return;
   const { cluster } = transaction.target;
   throw new CapstanError({
     code: "NOT_OWNER",
@@ -146,6 +156,17 @@ export function refuseNonOwner(
     subject: cluster,
     message: `cannot ${verb} ${cluster}: it belongs to ${ownerText(transaction.owner)}, and this is ${ownerText(owner)}`,
     hint: `${wayOf(transaction)}; nothing was changed`,
+  });
+}
+
+function onItsWay({ target }: TransactionRecord, { to }: HandOver, verb: string): CapstanError {
+  const { goOn, back } = moveWords(stackNameOf(clusterIn(target)), to);
+  return new CapstanError({
+    code: "NOT_OWNER",
+    source: "user",
+    subject: target.cluster,
+    message: `cannot ${verb} ${target.cluster}: it is on its way to ${ownerText(to)}, and nobody's until it is there`,
+    hint: `${goOn} goes on with that, and ${back} takes it back; nothing was changed`,
   });
 }
 

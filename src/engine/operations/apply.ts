@@ -209,8 +209,6 @@ export function targetBack({ transaction, revision }: PriorState): Target {
 interface RecordedPlanning extends PlanningOptions, Pick<RemovalDecision, "removal"> {
   readonly goal: TransactionGoal;
   readonly failure?: string;
-  /** Who is to own the stack from this transaction on; absent: who owns it. */
-  readonly handOverTo?: string;
 }
 
 /** A plan toward a graph that was recorded. Looks at the cloud. */
@@ -258,7 +256,7 @@ export function planToward(
 function requestToward(
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, goal, failure, handOverTo, removal }: RecordedPlanning,
+  { provider, clock, by, deadlineMs, goal, failure, removal }: RecordedPlanning,
 ): PlanRequest {
   const { clusterUid, owner } = transactionIn(state);
   return omitUndefined({
@@ -272,7 +270,6 @@ function requestToward(
     deadlineMs,
     goal,
     failure,
-    handOverTo,
     removal,
   });
 }

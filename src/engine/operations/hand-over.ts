@@ -1,7 +1,8 @@
 import { CapstanError } from "../../api/error.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
-import { isHandOver } from "../../records/hand-over.js";
+import { isHandOver, type HandOver } from "../../records/hand-over.js";
+import { isRecordKind } from "../../records/prior-state.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { standingOf } from "../../transaction/lifecycle.js";
 import { applyPlan, planRecorded } from "./apply.js";
@@ -15,12 +16,18 @@ interface HandOverOptions {
   /** "<user>@<host>". */
   readonly by: string;
   readonly stop: AbortSignal;
+  /** Brings the cluster's objects where the new owner has them: nobody owns the stack meanwhile. It may happen again. */
+  readonly whileOpen: () => Promise<void>;
 }
 
-/** Whether nothing is under way but, at most, a change of owner that broke off. Pure. */
+/**
+ * Whether nothing is under way but, at most, a change of owner that broke off. An entry that its interrupted begin has
+ * left is nothing: any pass clears it. Pure.
+ */
 export function canHandOver(state: StackState): boolean {
   const { transaction } = state;
-  const standing = standingOf(state);
+  const pending = state.pending.filter(({ kind }) => !isRecordKind(kind));
+  const standing = standingOf({ ...state, pending });
   return (
     standing === "idle" ||
     (standing === "forward" && transaction !== undefined && isHandOver(transaction))
@@ -43,27 +50,26 @@ export function refuseUnfinished(stack: string, state: StackState): void {
 
 /**
  * Makes somebody else the owner of a stack, by a transaction that changes nothing else: toward what the
- * last revision holds, with the cloud as it is recorded, whatever it looks like now. Idempotent: one that
+ * last revision holds, with the cloud as it is recorded, whatever it looks like now. The objects come or go between
+ * its begin and its commit, so that records tell of them for as long as there are any. Idempotent: one that
  * broke off goes on. Returns the number of that transaction. Throws TRANSACTION_OPEN, and what kept the
- * records from being written; whoever is recorded as the owner then is the owner.
+ * records from being written or the objects from coming or going; it stays open then, and is nobody's.
  */
 export async function handOver(
   stack: string,
   state: StackState,
-  owner: string,
-  options: HandOverOptions,
+  { to, from }: Required<HandOver>,
+  { whileOpen, ...options }: HandOverOptions,
 ): Promise<number> {
   refuseUnfinished(stack, state);
-  const { transaction, revision } = state;
-  if (transaction === undefined || revision === undefined) throw new Error("idle is not absent");
-  if (transaction.owner === owner && transaction.number === revision.number) return revision.number;
+  const { revision } = state;
+  if (revision === undefined) throw new Error("idle is not absent");
   const driftFilter: DriftFilter = { kind: "recordedOnly" };
   const request = { ...options, deadlineMs: defaultDeadlineMs, driftFilter };
   const { plan } = await planRecorded(revision.target, state, {
     ...request,
     drift: driftFilter,
-    goal: { kind: "move" },
-    handOverTo: owner,
+    goal: { kind: "move", to, from },
   });
   const [step] = plan.steps;
   if (step !== undefined) {
@@ -81,6 +87,7 @@ export async function handOver(
     openWorkload: () => Promise.reject(new Error("a hand-over makes no host")),
     timeoutMs: defaultDeadlineMs,
     report: () => {},
+    beforeCommit: whileOpen,
   });
   if (result.kind === "done") return plan.transaction.number;
   throw result.failure;

@@ -68,6 +68,8 @@ export interface RunOptions {
   /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
   readonly liveAnnotations?: MachineAnnotations | undefined;
   readonly report: (event: RunEvent) => void;
+  /** What the commit stands for, done while the transaction is open: it may happen again. */
+  readonly beforeCommit?: () => Promise<void>;
   /** Told of every look at the cloud, with the records it was held against. */
   readonly onObservation?: (state: StackState, observation: Observation) => void;
 }
@@ -377,6 +379,7 @@ export class Run {
     // The change itself is done: what somebody holds is owed from then on.
     if (held !== undefined && going.length === 0 && this.isCommitted()) throw held;
     if (this.isOverdue()) return;
+    if (!this.isCommitted()) await this.options.beforeCommit?.();
     const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(going) };
     await this.pass(plan, { kind: "commit", ...allowed });
     if (!this.hasToldCommit) {

@@ -49,11 +49,12 @@ export function transactionOf(
   const direction = directionOf(goal);
   const last = prior.transaction;
   const open = isOpen(prior);
-  const owner = input.handOverTo ?? last?.owner ?? input.owner;
-  const isHandOver = last !== undefined && last.owner !== owner;
+  const owner = (goal.kind === "move" ? goal.to : undefined) ?? last?.owner ?? input.owner;
+  // Also to who owns it: what it holds is brought there once more.
+  const handsOver = goal.kind === "move" && (!open || last?.owner !== owner);
   const recordsKeys = input.givesKeys === true && last?.keys === undefined;
   const cloud = input.cloud ?? last?.cloud;
-  if (last !== undefined && !isHandOver && !recordsKeys && targetDigest(last.target) === digest) {
+  if (last !== undefined && !handsOver && !recordsKeys && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
@@ -78,7 +79,7 @@ export function transactionOf(
     givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
-    summary: isHandOver ? handOverSummary(owner) : found.summary(),
+    summary: goal.kind === "move" ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     crossed: found.passed.length > 0 ? found.passed : undefined,
     former: found.former.length > 0 ? found.former : undefined,

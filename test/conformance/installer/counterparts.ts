@@ -40,11 +40,17 @@ export const createCounterparts: Readonly<Record<string, Counterpart>> = {
   "bootstrap GetClusters": step("pivot", "move to server: read records"),
   "target Apply of bootstrap-only": none(null),
   "target WaitForClusterV1alpha1Ready": step("pivot", "move to server: list Cluster"),
-  "target EnsureNamespace": step("pivot", "move to server: create Cluster", "hasNoNamespace"),
-  "target CreateClusterObject": step("pivot", "move to server: create Cluster"),
-  "target CreateMachines": step("pivot", "move to server: create Machine"),
+  "target EnsureNamespace": arrival("Cluster", "hasNoNamespace"),
+  "target CreateClusterObject": arrival("Cluster"),
+  "target CreateMachines": arrival("Machine"),
   "target UpdateClusterObjectEndpoint": none("update-target-endpoint"),
 };
+
+/** What does not arrive is given back to files. */
+function arrival(kind: string, how: StepFault["how"] = "fails"): Counterpart {
+  const fault = { step: `move to server: create ${kind}`, how, triesOn: true } as const;
+  return { kind: "step", phase: "pivot", fault };
+}
 
 function endpoint(): Counterpart {
   return step("update-bootstrap-endpoint", "up: create LocalLoadBalancer", "isNotRecorded");

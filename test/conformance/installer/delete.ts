@@ -57,7 +57,7 @@ export async function deleted(given: DeleteGiven): Promise<object> {
 /** As far as that has not happened yet. */
 async function takenAway(world: InstallerWorld): Promise<void> {
   for (const cluster of world.clusters) {
-    if (world.shown(cluster).length > 0) await world.moveToFiles(cluster);
+    if (world.shown(cluster).length > 0 || !isFree(cluster)) await world.moveToFiles(cluster);
   }
   for (const cluster of world.clusters) await world.destroy(cluster);
 }

@@ -9,7 +9,7 @@ export interface StepFault {
    * hasNoNamespace: as an API server answers; hasNoFolder: a file is where manifests go.
    */
   readonly how: "fails" | "isNotRecorded" | "hasNoNamespace" | "hasNoFolder";
-  /** The command tries everything else, too, before it fails. */
+  /** The command tries everything else, too, or takes back what it has done, before it fails. */
   readonly triesOn?: true;
 }
 

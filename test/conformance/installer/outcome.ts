@@ -1,5 +1,5 @@
 import { isCapstanError } from "../../../src/api/error.js";
-import { fileOwner } from "../../../src/records/hand-over.js";
+import { fileOwner, openHandOver } from "../../../src/records/hand-over.js";
 import type { Counterpart } from "./counterparts.js";
 import type { InstallerCourse } from "./installer-course.js";
 import type { InstalledCluster } from "./installer-world.js";
@@ -41,7 +41,8 @@ export function rootOf(failure: unknown): unknown {
 /** Whether files may say what becomes of a cluster. */
 export function isFree({ engine }: InstalledCluster): boolean {
   const { transaction } = engine.prior;
-  return transaction === undefined || transaction.owner === fileOwner;
+  if (transaction === undefined) return true;
+  return transaction.owner === fileOwner && openHandOver(engine.prior) === undefined;
 }
 
 /** Throws an Error with all that is wrong. */
