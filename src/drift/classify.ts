@@ -5,7 +5,8 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { holdsUnknown } from "../api/unknown.js";
 import { externalSpecOf, keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
-import { isHostOf } from "../plan/decisions/hosts.js";
+import { generationHash } from "../compile/compile.js";
+import { isHostOf, splitHostName } from "../plan/decisions/hosts.js";
 import { machineKey, type TargetMachine } from "../records/target.js";
 import {
   knownMachines,
@@ -56,6 +57,8 @@ interface Subject {
   readonly machine?: Pick<TargetMachine, "name" | "owner" | "controlPlane">;
   /** The cloud's name for it. */
   readonly id?: string;
+  /** Of a host: how many others were to take its place, and are not there. Absent: none. */
+  readonly replacedInVain?: number;
   /** It is used and not ours: nothing is ever done about it. */
   readonly external?: true;
 }
@@ -128,6 +131,8 @@ export interface DriftReport {
   readonly listed: number;
   /** In name order within each class; the classes as in `driftClasses`. */
   readonly items: readonly DriftItem[];
+  /** The last transaction was taken back. */
+  readonly wasTakenBack?: true;
   /** Why the cloud could not be read. */
   readonly unreadable?: string;
   /** What health checks say of the cluster's machines; absent: nobody asked, or the cloud could not be read. */
@@ -137,6 +142,10 @@ export interface DriftReport {
   /** The same for the same findings about the cloud, whenever and wherever they are made; Nodes say nothing about that. */
   readonly fingerprint: string;
 }
+
+/** The provider's part in a report: how it judges, what it cannot show, and how it names hosts. */
+export type DriftJudge = VerdictGiver &
+  Pick<InfrastructureProvider, "handlers" | "generationInputs">;
 
 /** A look, or why there is none. */
 export type ObservationResult = Observation | { readonly failed: string };
@@ -149,7 +158,7 @@ export type ObservationResult = Observation | { readonly failed: string };
 export function classifyDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
+  provider: DriftJudge,
   healthRules?: HealthRules,
 ): DriftReport {
   const told =
@@ -190,6 +199,7 @@ export function classifyDrift(
     workers: machines.length - members,
     listed,
     items,
+    wasTakenBack: state.transaction?.goal.kind === "takeBack" ? true : undefined,
     unreadable: "failed" in sight ? sight.failed : undefined,
     health: told && withoutAilments(told.health),
     notChecked: uncheckedAmong(settled, provider),
@@ -253,11 +263,10 @@ function settledResources(state: PriorState): RecordedResource[] {
 
 type SubjectOf = (resource: Pick<RecordedResource, "kind" | "name" | "id" | "parent">) => Subject;
 
-function subjects(
-  state: PriorState,
-  { hostKind }: Pick<InfrastructureProvider, "hostKind">,
-): SubjectOf {
+function subjects(state: PriorState, provider: DriftJudge): SubjectOf {
+  const { hostKind } = provider;
   const machines = knownMachines(state);
+  const attemptsAt = attemptsInVain(state, provider);
   const byKey = new Map([...machines.values()].map((one) => [machineKey(one.name), one]));
   return ({ kind, name, id, parent }) => {
     const machine =
@@ -270,7 +279,28 @@ function subjects(
       name,
       machine: machine && whose(machine),
       id,
+      replacedInVain: machine && attemptsAt(machine.name, nodeKey(kind, name)),
     });
+  };
+}
+
+/**
+ * Names of hosts are never given twice, also by what is taken back: so they tell how many hosts were planned after the one that
+ * serves a machine. Undefined: none.
+ */
+function attemptsInVain(
+  { transaction }: PriorState,
+  provider: DriftJudge,
+): (machine: string, host: NodeKey) => number | undefined {
+  const nodes = new Map(transaction?.target.nodes.map((node) => [keyOf(node), node]));
+  return (machine, host) => {
+    const node = nodes.get(host);
+    if (node?.kind !== provider.hostKind) return undefined;
+    const next = `${machine}-${generationHash(provider, node.kind, node.spec)}`;
+    const { generation, incarnation } = splitHostName(node.name);
+    const own = generation === next ? incarnation : 0;
+    const attempts = (transaction?.spent[next] ?? 0) - own;
+    return attempts > 0 ? attempts : undefined;
   };
 }
 
@@ -300,11 +330,12 @@ function itemOf(
     return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
   }
   const { leavesAtMs } = observed;
+  // Before what clusters tell: whatever holds that back keeps no host that the cloud takes away.
+  if (leavesAtMs !== undefined)
+    return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
   if (about.ailment !== undefined)
     return [{ ...subject, class: "unhealthy", ailment: about.ailment }];
   if (about.expiry !== undefined) return [{ ...subject, class: "expiring", expiry: about.expiry }];
-  if (leavesAtMs !== undefined)
-    return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
   const { asked, verdict: back } = nearestChoice(
     provider,
     record.kind,

@@ -5,10 +5,8 @@ import type { Plan, RemainingPlan } from "../plan/plan.js";
 import type { PlanInput } from "../plan/plan-input.js";
 import { withMovedMachines } from "../plan/goal/moved-machines.js";
 import { makePlan, planRemaining } from "../plan/planner/make-plan.js";
-import type { VerdictGiver } from "../provider/alternatives.js";
-import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
-import { classifyDrift, isOfTime, type ObservationResult } from "./classify.js";
+import { classifyDrift, type DriftJudge, isOfTime, type ObservationResult } from "./classify.js";
 import {
   type DriftFilter,
   driftFilterOf,
@@ -56,7 +54,7 @@ export function rulesOfHealing(objects: readonly AnyObject[], nowMs: number): Pl
 export function judgedDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
+  provider: DriftJudge,
   rules: DriftRules,
 ): JudgedDrift {
   const { objects, nowMs, heals } = rules;
