@@ -229,6 +229,13 @@ function inTurn(
   return [...confirmed, ...turn];
 }
 
+/** A host that was to be replaced in vain waits where somebody asks for something: that would be taken back with it. Pure. */
+export function putOffIfTried(one: JudgedItem): JudgedItem {
+  const of = machineGroupOf(one);
+  if (of === undefined || !isTried(one)) return one;
+  return { ...one, decision: { kind: "overBudget", of, allowed: 1 } };
+}
+
 /**
  * What runs no more, or not for long, comes before what is only different. Who was to be replaced in vain comes behind those that
  * run no more, least often tried first, and takes turns with those that are only different.
@@ -242,7 +249,8 @@ function byTurn({ wasTakenBack }: DriftReport): (left: JudgedItem, right: Judged
   return (left, right) => rank(left) - rank(right) || attempts(left) - attempts(right);
 }
 
-function isTried({ item }: JudgedItem): boolean {
+/** Whether hosts that were to take its place are not there. Pure. */
+export function isTried({ item }: JudgedItem): boolean {
   return item.replacedInVain !== undefined;
 }
 

@@ -15,7 +15,14 @@ import {
   ignoredDriftOf,
   isFiltered,
 } from "./drift-filter.js";
-import { type DriftRules, type JudgedDrift, judgeDrift, noMemory } from "./judge.js";
+import {
+  type DriftRules,
+  type JudgedDrift,
+  isTried,
+  judgeDrift,
+  noMemory,
+  putOffIfTried,
+} from "./judge.js";
 
 // The way of drift: an observation is classified, judged and filtered, and a plan is made of it. Pure.
 
@@ -74,8 +81,10 @@ export function planWithDrift(
     rules.leaves === "byPolicy"
       ? judged.items
       : judged.items.filter(({ item, decision }) => decision.kind === "ignore" || isOfTime(item));
-  const asked = items.some(isFiltered) ? requestedChange(request, observation, judged) : undefined;
-  const driftFilter = driftFilterOf(items, asked);
+  const isShaped = items.some((one) => isFiltered(one) || isTried(one));
+  const asked = isShaped ? requestedChange(request, observation, judged) : undefined;
+  const goes = asked === undefined || asked.steps.length === 0 ? items : items.map(putOffIfTried);
+  const driftFilter = driftFilterOf(goes, asked);
   return { plan: planThrough(driftFilter, request, observation), judged, driftFilter };
 }
 
