@@ -68,7 +68,7 @@ export function placedSpec(
 
 /** The short hash that names a new generation of a resource. Pure. */
 export function generationHash(
-  provider: InfrastructureProvider,
+  provider: Pick<InfrastructureProvider, "generationInputs">,
   kind: string,
   spec: JsonObject,
 ): string {

@@ -5,7 +5,8 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import { holdsUnknown } from "../api/unknown.js";
 import { externalSpecOf, keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
-import { isHostOf } from "../plan/decisions/hosts.js";
+import { generationHash } from "../compile/compile.js";
+import { isHostOf, splitHostName } from "../plan/decisions/hosts.js";
 import { machineKey, type TargetMachine } from "../records/target.js";
 import {
   knownMachines,
@@ -62,6 +63,8 @@ interface Subject {
   readonly machine?: Pick<TargetMachine, "name" | "owner" | "controlPlane">;
   /** The cloud's name for it. */
   readonly id?: string;
+  /** Of a host: how many others were to take its place, and are not there. Absent: none. */
+  readonly replacedInVain?: number;
   /** It is used and not ours: nothing is ever done about it. */
   readonly external?: true;
 }
@@ -134,6 +137,8 @@ export interface DriftReport {
   readonly listed: number;
   /** In name order within each class; the classes as in `driftClasses`. */
   readonly items: readonly DriftItem[];
+  /** The last transaction was taken back. */
+  readonly wasTakenBack?: true;
   /** Why the cloud could not be read. */
   readonly unreadable?: string;
   /** What health checks say of the cluster's machines; absent: nobody asked, or the cloud could not be read. */
@@ -143,6 +148,10 @@ export interface DriftReport {
   /** The same for the same findings about the cloud, whenever and wherever they are made; Nodes say nothing about that. */
   readonly fingerprint: string;
 }
+
+/** The provider's part in a report: how it judges, what it cannot show, and how it names hosts. */
+export type DriftJudge = VerdictGiver &
+  Pick<InfrastructureProvider, "handlers" | "generationInputs">;
 
 /** A look, or why there is none. */
 export type ObservationResult = Observation | { readonly failed: string };
@@ -155,7 +164,7 @@ export type ObservationResult = Observation | { readonly failed: string };
 export function classifyDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
+  provider: DriftJudge,
   healthRules?: HealthRules,
 ): DriftReport {
   const told =
@@ -198,6 +207,7 @@ export function classifyDrift(
     workers,
     listed,
     items,
+    wasTakenBack: state.transaction?.goal.kind === "takeBack" ? true : undefined,
     unreadable: "failed" in sight ? sight.failed : undefined,
     health: told && withoutAilments(told.health),
     notChecked: uncheckedAmong(settled, provider),
@@ -261,11 +271,10 @@ function settledResources(state: PriorState): RecordedResource[] {
 
 type SubjectOf = (resource: Pick<RecordedResource, "kind" | "name" | "id" | "parent">) => Subject;
 
-function subjects(
-  state: PriorState,
-  { hostKind }: Pick<InfrastructureProvider, "hostKind">,
-): SubjectOf {
+function subjects(state: PriorState, provider: DriftJudge): SubjectOf {
+  const { hostKind } = provider;
   const machines = knownMachines(state);
+  const attemptsAt = attemptsInVain(state, provider);
   const byKey = new Map([...machines.values()].map((one) => [machineKey(one.name), one]));
   return ({ kind, name, id, parent }) => {
     const machine =
@@ -278,7 +287,28 @@ function subjects(
       name,
       machine: machine && whose(machine),
       id,
+      replacedInVain: machine && attemptsAt(machine.name, nodeKey(kind, name)),
     });
+  };
+}
+
+/**
+ * Names of hosts are never given twice, also by what is taken back: so they tell how many hosts were planned after the one that
+ * serves a machine. Undefined: none.
+ */
+function attemptsInVain(
+  { transaction }: PriorState,
+  provider: DriftJudge,
+): (machine: string, host: NodeKey) => number | undefined {
+  const nodes = new Map(transaction?.target.nodes.map((node) => [keyOf(node), node]));
+  return (machine, host) => {
+    const node = nodes.get(host);
+    if (node?.kind !== provider.hostKind) return undefined;
+    const next = `${machine}-${generationHash(provider, node.kind, node.spec)}`;
+    const { generation, incarnation } = splitHostName(node.name);
+    const own = generation === next ? incarnation : 0;
+    const attempts = (transaction?.spent[next] ?? 0) - own;
+    return attempts > 0 ? attempts : undefined;
   };
 }
 
@@ -308,11 +338,12 @@ function itemOf(
     return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
   }
   const { leavesAtMs } = observed;
+  // Before what clusters tell: whatever holds that back keeps no host that the cloud takes away.
+  if (leavesAtMs !== undefined)
+    return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
   if (about.ailment !== undefined)
     return [{ ...subject, class: "unhealthy", ailment: about.ailment }];
   if (about.expiry !== undefined) return [{ ...subject, class: "expiring", expiry: about.expiry }];
-  if (leavesAtMs !== undefined)
-    return [{ ...subject, class: "leaving", fields: drifted, leavesAtMs }];
   const { asked, verdict: back } = nearestChoice(
     provider,
     record.kind,

@@ -132,10 +132,16 @@ function hiddenOf({ item, decision: { kind } }: JudgedItem): HiddenDrift[] {
   return kind === "correct" || kind === "replace" ? [] : [hiddenAs(kind, item)];
 }
 
-/** A resource as if nothing had happened to it: it runs, and has for a while. */
+/**
+ * A resource as if nothing had happened to it: it runs, and has for a while. Of what the cloud shows nothing comes through but
+ * what is named here, so that nothing it may ever tell makes a plan act on what is to be left alone.
+ */
 function asRecorded(record: RecordedResource, observed: ObservedResource): PresentResource {
   const spec = recordedSpec(record);
-  if (observed !== "gone" && !isLost(observed)) return { ...observed, spec };
+  if (observed !== "gone" && !isLost(observed)) {
+    const { id, who, phase, status, createdAtMs, readySinceMs, node } = observed;
+    return omitUndefined({ id, who, phase, spec, status, createdAtMs, readySinceMs, node });
+  }
   return {
     id: record.id ?? "",
     who: recordedIdentity(record),

@@ -42,7 +42,7 @@ export function decisionText({ item, decision }: JudgedItem): string {
     case "frozen":
       return "left alone: the cluster is frozen";
     case "overBudget":
-      return turnText(decision);
+      return turnText(item, decision);
     default:
       return assertNever(decision);
   }
@@ -103,8 +103,14 @@ function causeText(cause: ReportCause): string {
   }
 }
 
-function turnText({ of, allowed }: Extract<DriftDecision, { kind: "overBudget" }>): string {
+function turnText(
+  { replacedInVain }: DriftItem,
+  { of, allowed }: Extract<DriftDecision, { kind: "overBudget" }>,
+): string {
   if (allowed === 0) return `left alone: ${driftAnnotations.maxInFlight} allows none`;
+  if (replacedInVain !== undefined) {
+    return `later, and alone: ${counted(replacedInVain, "host")} did not take its place`;
+  }
   const who = of === "members" ? "control-plane machine" : wordFor(allowed, "worker");
   return `later: ${allowed} ${who} at a time`;
 }

@@ -7,9 +7,7 @@ import { keyOf } from "../graph/graph.js";
 import type { Hold, Plan } from "../plan/plan.js";
 import { isOpen, cloudResources, type PriorState } from "../records/prior-state.js";
 import type { Observation } from "../plan/observation.js";
-import type { VerdictGiver } from "../provider/alternatives.js";
-import type { InfrastructureProvider } from "../provider/port.js";
-import { classifyDrift } from "./classify.js";
+import { classifyDrift, type DriftJudge } from "./classify.js";
 import { fewest, implausible } from "./freeze.js";
 import { budgetsOf } from "./budgets.js";
 import { driftPoliciesOf } from "./policy.js";
@@ -17,7 +15,7 @@ import { freezeText } from "./drift-text.js";
 
 /** What says whether an implausible answer of the cloud is to be believed. */
 interface HoldRules {
-  readonly provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">;
+  readonly provider: DriftJudge;
   /** The objects whose annotations count. */
   readonly objects: readonly AnyObject[];
   /** The fingerprint that a person has given with the command. */

@@ -81,7 +81,7 @@ export function judgeDrift(report: DriftReport, rules: DriftRules): JudgedDrift 
   });
   return omitUndefined({
     report,
-    items: thawed === undefined ? withinBudget(decided, report, budgets) : decided,
+    items: withinBudget(decided, { report, budgets, thawed }),
     budgets,
     freeze: isFrozen ? freezeOf(cause, since, budgets) : undefined,
     thawed,
@@ -182,30 +182,76 @@ function decideChanged(
   }
 }
 
-/** Resources that machines share, and what is only removed, are no part of any budget. */
-function withinBudget(
-  items: readonly JudgedItem[],
-  report: DriftReport,
-  budgets: DriftBudgets,
-): JudgedItem[] {
-  const room = roomFor(budgets, report);
-  const inTurn = (of: BudgetGroup) =>
-    [...items.filter((one) => machineGroupOf(one) === of)].sort(
-      (left, right) =>
-        Number(left.item.class === "changed") - Number(right.item.class === "changed"),
-    );
-  const late = new Map<JudgedItem, BudgetGroup>(
-    (["members", "workers"] as const).flatMap((of) =>
-      inTurn(of)
-        .slice(room[of])
-        .map((one) => [one, of] as const),
-    ),
-  );
+interface BudgetTerms extends Pick<JudgedDrift, "report" | "budgets"> {
+  readonly thawed: Thaw | undefined;
+}
+
+/**
+ * Puts off what has no turn in the next transaction. Resources that machines share, and what is only removed, are no part of any
+ * budget.
+ */
+function withinBudget(items: readonly JudgedItem[], about: BudgetTerms): JudgedItem[] {
+  const allowed = roomFor(about.budgets, about.report);
+  const goes = new Set(inTurn(items, allowed, about));
   return items.map((one) => {
-    const of = late.get(one);
-    if (of === undefined) return one;
-    return { ...one, decision: { kind: "overBudget", of, allowed: room[of] } };
+    const of = machineGroupOf(one);
+    if (of === undefined || goes.has(one)) return one;
+    return { ...one, decision: { kind: "overBudget", of, allowed: allowed[of] } };
   });
+}
+
+/**
+ * Whose turn it is. What somebody has confirmed is corrected at one go, and takes its room: that is what the cloud shows, and never
+ * what clusters tell of themselves. A transaction that fails is taken back with everything in it, so who was tried in vain comes
+ * when the others have had their turn, and alone.
+ */
+function inTurn(
+  items: readonly JudgedItem[],
+  allowed: Readonly<Record<BudgetGroup, number>>,
+  { report, thawed }: BudgetTerms,
+): readonly JudgedItem[] {
+  const counted = items.filter((one) => machineGroupOf(one) !== undefined);
+  const isConfirmed = ({ item }: JudgedItem) => thawed !== undefined && !isOfTime(item);
+  const confirmed = counted.filter(isConfirmed);
+  const roomLeft = (of: BudgetGroup | undefined) =>
+    of === undefined
+      ? 0
+      : allowed[of] - confirmed.filter((one) => machineGroupOf(one) === of).length;
+  const waiting = counted
+    .filter((one) => !isConfirmed(one) && roomLeft(machineGroupOf(one)) > 0)
+    .sort(byTurn(report));
+  const [first] = waiting;
+  if (first !== undefined && isTried(first)) return confirmed.length > 0 ? confirmed : [first];
+  const fresh = waiting.filter((one) => !isTried(one));
+  const turn = (["members", "workers"] as const).flatMap((of) =>
+    fresh.filter((one) => machineGroupOf(one) === of).slice(0, roomLeft(of)),
+  );
+  return [...confirmed, ...turn];
+}
+
+/** A host that was to be replaced in vain waits where somebody asks for something: that would be taken back with it. Pure. */
+export function putOffIfTried(one: JudgedItem): JudgedItem {
+  const of = machineGroupOf(one);
+  if (of === undefined || !isTried(one)) return one;
+  return { ...one, decision: { kind: "overBudget", of, allowed: 1 } };
+}
+
+/**
+ * What runs no more, or not for long, comes before what is only different. Who was to be replaced in vain comes behind those that
+ * run no more, least often tried first, and takes turns with those that are only different.
+ */
+function byTurn({ wasTakenBack }: DriftReport): (left: JudgedItem, right: JudgedItem) => number {
+  const attempts = ({ item }: JudgedItem) => item.replacedInVain ?? 0;
+  const rank = (one: JudgedItem) => {
+    if (isTried(one)) return wasTakenBack === true ? 3 : 1;
+    return one.item.class === "changed" ? 2 : 0;
+  };
+  return (left, right) => rank(left) - rank(right) || attempts(left) - attempts(right);
+}
+
+/** Whether hosts that were to take its place are not there. Pure. */
+export function isTried({ item }: JudgedItem): boolean {
+  return item.replacedInVain !== undefined;
 }
 
 function machineGroupOf({ item, decision }: JudgedItem): BudgetGroup | undefined {

@@ -5,10 +5,8 @@ import type { Plan, RemainingPlan } from "../plan/plan.js";
 import type { PlanInput } from "../plan/plan-input.js";
 import { withMovedMachines } from "../plan/goal/moved-machines.js";
 import { makePlan, planRemaining } from "../plan/planner/make-plan.js";
-import type { VerdictGiver } from "../provider/alternatives.js";
-import type { InfrastructureProvider } from "../provider/port.js";
 import type { PriorState } from "../records/prior-state.js";
-import { classifyDrift, isOfTime, type ObservationResult } from "./classify.js";
+import { classifyDrift, type DriftJudge, isOfTime, type ObservationResult } from "./classify.js";
 import {
   type DriftFilter,
   driftFilterOf,
@@ -17,7 +15,14 @@ import {
   ignoredDriftOf,
   isFiltered,
 } from "./drift-filter.js";
-import { type DriftRules, type JudgedDrift, judgeDrift, noMemory } from "./judge.js";
+import {
+  type DriftRules,
+  type JudgedDrift,
+  isTried,
+  judgeDrift,
+  noMemory,
+  putOffIfTried,
+} from "./judge.js";
 
 // The way of drift: an observation is classified, judged and filtered, and a plan is made of it. Pure.
 
@@ -56,7 +61,7 @@ export function rulesOfHealing(objects: readonly AnyObject[], nowMs: number): Pl
 export function judgedDrift(
   state: PriorState,
   sight: ObservationResult,
-  provider: VerdictGiver & Pick<InfrastructureProvider, "handlers">,
+  provider: DriftJudge,
   rules: DriftRules,
 ): JudgedDrift {
   const { objects, nowMs, heals } = rules;
@@ -76,8 +81,10 @@ export function planWithDrift(
     rules.leaves === "byPolicy"
       ? judged.items
       : judged.items.filter(({ item, decision }) => decision.kind === "ignore" || isOfTime(item));
-  const asked = items.some(isFiltered) ? requestedChange(request, observation, judged) : undefined;
-  const driftFilter = driftFilterOf(items, asked);
+  const isShaped = items.some((one) => isFiltered(one) || isTried(one));
+  const asked = isShaped ? requestedChange(request, observation, judged) : undefined;
+  const goes = asked === undefined || asked.steps.length === 0 ? items : items.map(putOffIfTried);
+  const driftFilter = driftFilterOf(goes, asked);
   return { plan: planThrough(driftFilter, request, observation), judged, driftFilter };
 }
 

@@ -120,6 +120,34 @@ describe("a plan that tolerates drift", () => {
     );
   });
 
+  it("leaves hosts that the cloud takes away where nobody is to replace them", async () => {
+    for (const [policy, because] of [
+      ["report", "report"],
+      ["ignore", "ignore"],
+    ] as const) {
+      const desired = desiredWith(drifts(policy, machine("a")));
+      const engine = await running(desired);
+      engine.cloud.announce(hostOf(engine, "a").id);
+      const plan = await engine.plan(desired);
+      assert.deepEqual(
+        [plan.empty, plan.ignoredDrift?.map((one) => one.because)],
+        [true, [because]],
+      );
+    }
+  });
+
+  it("replaces as many of them at a time as the budget allows, and not the only member", async () => {
+    const desired = desiredWith();
+    const engine = await running(desired);
+    for (const { id } of engine.hosts()) engine.cloud.announce(id);
+    const plan = await engine.plan(desired);
+    assert.deepEqual(steps(plan), ["create a 2", "delete a 1"]);
+    assert.deepEqual(
+      plan.ignoredDrift?.map(({ because }) => because),
+      ["overBudget", "overBudget", "report"],
+    );
+  });
+
   it("touches nothing of a frozen cluster", async () => {
     const engine = await running(desiredWith());
     for (const { id } of engine.alive()) engine.cloud.kill(id);
@@ -179,6 +207,14 @@ describe("capstan plan and up", () => {
     assert.deepEqual([plan.steps.length, plan.ignoredDrift], [6, undefined]);
     await upDone(engine, desired);
     assert.deepEqual((await reportOn(engine)).items, []);
+  });
+
+  it("put another host beside each one that the cloud takes away", async () => {
+    const desired = desiredWith();
+    const engine = await running(desired, ignoring);
+    for (const name of ["a", "b", "c"]) engine.cloud.announce(hostOf(engine, name).id);
+    const plan = await engine.plan(desired);
+    assert.deepEqual([plan.steps.length, plan.ignoredDrift], [6, undefined]);
   });
 
   it("leave alone what is to be ignored", async () => {

@@ -4,6 +4,9 @@ import { objectsOf, type Desired } from "../../src/api/types.js";
 import { classifyDrift, type DriftReport } from "../../src/drift/classify.js";
 import { type DriftMemory, type JudgedDrift, judgeDrift, noMemory } from "../../src/drift/judge.js";
 import { rulesOfRequest } from "../../src/drift/plan-with-drift.js";
+import { callContext } from "../../src/engine/run/handler-session.js";
+import { NodeReports } from "../../src/engine/run/node-reports.js";
+import type { Observation } from "../../src/plan/observation.js";
 import type { Observed } from "../../src/provider/port.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import type { CommandFault } from "../support/faults.js";
@@ -72,6 +75,15 @@ export async function reportOn(
   faults: readonly CommandFault[] = [],
 ): Promise<DriftReport> {
   return classifyDrift(engine.prior, await engine.sight(faults), engine.provider);
+}
+
+/** What the loop sees: the cloud, and what Nodes say of themselves. */
+export async function sightWithNodes(engine: FakeEngine): Promise<Observation> {
+  const sight = await engine.sight();
+  if ("failed" in sight) throw new Error(sight.failed);
+  const { provider, prior: records, clock, openWorkload } = engine;
+  const context = callContext(clock, new AbortController().signal);
+  return new NodeReports(openWorkload).over(sight, { provider, records, context });
 }
 
 export interface DriftSetup {

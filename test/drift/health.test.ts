@@ -6,8 +6,6 @@ import { type Desired, objectsOf } from "../../src/api/types.js";
 import { decisionText, findingText } from "../../src/drift/drift-text.js";
 import type { JudgedDrift } from "../../src/drift/judge.js";
 import { judgedDrift, rulesOfHealing } from "../../src/drift/plan-with-drift.js";
-import { NodeReports } from "../../src/engine/run/node-reports.js";
-import { callContext } from "../../src/engine/run/handler-session.js";
 import type { NodeReport } from "../../src/provider/port.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
@@ -22,7 +20,7 @@ import {
   type Manifest,
   testCluster,
 } from "../support/manifests.js";
-import { hostOf, lines } from "./drifting.js";
+import { hostOf, lines, sightWithNodes } from "./drifting.js";
 
 const traits = { ...plainWorld, joins: true, tellsTimes: true };
 const { maxUnhealthy, maxInFlight, policy } = driftAnnotations;
@@ -74,13 +72,8 @@ function ail(engine: FakeEngine, trouble: Trouble): void {
 }
 
 async function judgedNow({ engine, desired }: Troubled, isSilent = false): Promise<JudgedDrift> {
-  const sight = await engine.sight();
-  assert.ok("observedResources" in sight);
-  const { provider, prior: records, clock, openWorkload } = engine;
-  const context = callContext(clock, new AbortController().signal);
-  const seen = isSilent
-    ? sight
-    : await new NodeReports(openWorkload).over(sight, { provider, records, context });
+  const { provider, prior: records, clock } = engine;
+  const seen = isSilent ? await engine.sight() : await sightWithNodes(engine);
   return judgedDrift(records, seen, provider, rulesOfHealing(objectsOf(desired), clock.now()));
 }
 
@@ -320,6 +313,18 @@ describe("an up over machines in trouble", () => {
     assert.deepEqual(lines(await judgedNow({ engine, desired })), []);
     assert.ok((await engine.plan(desired)).empty);
     assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+});
+
+describe("a host that the cloud takes away and whose machine is unhealthy", () => {
+  it("is replaced for the first, whatever the second allows", async () => {
+    const found = await troubled({ "pool-1": notReady(900) }, [
+      budgeted({}),
+      triggered({ unhealthyLessThanOrEqualTo: 0 }),
+    ]);
+    assert.deepEqual(lines(await judgedNow(found)), ["unhealthy pool-1: report"]);
+    found.engine.cloud.announce(hostOf(found.engine, "pool-1").id);
+    assert.deepEqual(lines(await judgedNow(found)), ["leaving pool-1: correct replace"]);
   });
 });
 

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
+import { CapstanError } from "../../src/api/error.js";
+import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { updatePolicyAnnotation } from "../../src/api/update-policy.js";
+import { decisionText } from "../../src/drift/drift-text.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../../src/drift/judge.js";
 import {
   annotated,
@@ -10,7 +13,7 @@ import {
   machineSet,
   type Manifest,
 } from "../support/manifests.js";
-import type { FakeEngine } from "../support/fake-engine.js";
+import { type FakeEngine, outcomeText } from "../support/fake-engine.js";
 import {
   change,
   drifts,
@@ -253,6 +256,74 @@ describe("how much is corrected at a time", () => {
     );
     assert.deepEqual(inFlight(found).length, 3);
     assert.equal(found.items.filter(({ decision }) => decision.kind === "overBudget").length, 2);
+  });
+});
+
+describe("whose turn it is where hosts were replaced in vain", () => {
+  const asks = (bound: string) =>
+    annotated({ [maxUnhealthy]: "100%", [maxInFlight]: bound }, cluster());
+  const cases: {
+    readonly name: string;
+    /** How many hosts were to take the place of a machine's own. */
+    readonly inVain: Readonly<Record<string, number>>;
+    readonly wasTakenBack?: true;
+    readonly changed?: readonly string[];
+    readonly want: readonly string[];
+  }[] = [
+    { name: "those that nobody has tried, as many as may", inVain: { a: 1 }, want: ["b", "c"] },
+    { name: "of those that were tried one alone", inVain: { a: 1, b: 1, c: 1 }, want: ["a"] },
+    { name: "of these the one least often", inVain: { a: 3, b: 2, c: 2 }, want: ["b"] },
+    {
+      name: "before what only differs",
+      inVain: { a: 1 },
+      changed: ["b", "c"],
+      want: ["a"],
+    },
+    {
+      name: "but not twice on end",
+      inVain: { a: 1 },
+      changed: ["b", "c"],
+      wasTakenBack: true,
+      want: ["b", "c"],
+    },
+  ];
+  for (const { name, inVain, wasTakenBack, changed = [], want } of cases) {
+    it(name, async () => {
+      const desired = desiredWith(asks("2"));
+      const engine = await running(desired);
+      for (const one of ["a", "b", "c"]) {
+        if (changed.includes(one)) change(engine, one, byHand);
+        else engine.cloud.announce(hostOf(engine, one).id);
+      }
+      const report = await reportOn(engine);
+      const items = report.items.map((item) => {
+        const replacedInVain = inVain[item.machine?.name ?? ""];
+        return replacedInVain === undefined ? item : { ...item, replacedInVain };
+      });
+      const found = judged(omitUndefined({ ...report, items, wasTakenBack }), desired);
+      const turn = found.items.filter(({ decision }) => decision.kind === "correct");
+      assert.deepEqual(
+        turn.map(({ item }) => item.machine?.name),
+        want,
+      );
+    });
+  }
+
+  it("is told", async () => {
+    const desired = desiredWith(asks("1"));
+    const engine = await running(desired);
+    for (const one of ["a", "b"]) engine.cloud.announce(hostOf(engine, one).id);
+    engine.cloud.refusal = ({ call, who }) =>
+      call === "create" && who.name.startsWith("a-")
+        ? new CapstanError({ code: "CAPACITY", source: "cloud", message: "there is no room" })
+        : undefined;
+    const outcome = await engine.up(desired);
+    assert.equal(outcome.kind, "rolledBack", outcomeText(outcome));
+    const found = judged(await reportOn(engine), desired);
+    assert.deepEqual(found.items.map(decisionText), [
+      "later, and alone: 1 host did not take its place",
+      "a new host takes its place",
+    ]);
   });
 });
 

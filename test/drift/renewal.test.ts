@@ -5,12 +5,10 @@ import { updatePolicyAnnotation } from "../../src/api/update-policy.js";
 import { type Desired, objectsOf } from "../../src/api/types.js";
 import { decisionText, findingText } from "../../src/drift/drift-text.js";
 import { judgedDrift, rulesOfHealing } from "../../src/drift/plan-with-drift.js";
-import { callContext } from "../../src/engine/run/handler-session.js";
-import { NodeReports } from "../../src/engine/run/node-reports.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { annotated, cluster, desiredOf, machine } from "../support/manifests.js";
-import { hostOf, lines } from "./drifting.js";
+import { hostOf, lines, sightWithNodes } from "./drifting.js";
 
 const traits = { ...plainWorld, joins: true, tellsTimes: true };
 const dayMs = 24 * 3_600_000;
@@ -45,11 +43,8 @@ async function running(desired: Desired, daysLeft: Readonly<Record<string, numbe
 }
 
 async function judgedNow(engine: FakeEngine, desired: Desired) {
-  const sight = await engine.sight();
-  assert.ok("observedResources" in sight);
-  const { provider, prior: records, clock, openWorkload } = engine;
-  const context = callContext(clock, new AbortController().signal);
-  const seen = await new NodeReports(openWorkload).over(sight, { provider, records, context });
+  const { provider, prior: records, clock } = engine;
+  const seen = await sightWithNodes(engine);
   return judgedDrift(records, seen, provider, rulesOfHealing(objectsOf(desired), clock.now()));
 }
 
