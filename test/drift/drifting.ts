@@ -8,6 +8,7 @@ import { callContext } from "../../src/engine/run/handler-session.js";
 import { NodeReports } from "../../src/engine/run/node-reports.js";
 import type { Observation } from "../../src/plan/observation.js";
 import type { Observed } from "../../src/provider/port.js";
+import type { PriorState } from "../../src/records/prior-state.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
 import type { CommandFault } from "../support/faults.js";
 import { type EngineSetup, FakeEngine } from "../support/fake-engine.js";
@@ -78,10 +79,13 @@ export async function reportOn(
 }
 
 /** What the loop sees: the cloud, and what Nodes say of themselves. */
-export async function sightWithNodes(engine: FakeEngine): Promise<Observation> {
+export async function sightWithNodes(
+  engine: FakeEngine,
+  records: PriorState = engine.prior,
+): Promise<Observation> {
   const sight = await engine.sight();
   if ("failed" in sight) throw new Error(sight.failed);
-  const { provider, prior: records, clock, openWorkload } = engine;
+  const { provider, clock, openWorkload } = engine;
   const context = callContext(clock, new AbortController().signal);
   return new NodeReports(openWorkload).over(sight, { provider, records, context });
 }

@@ -263,15 +263,11 @@ describe("a machine whose Node is in trouble", () => {
     const replaced = (name: string) => `unhealthy ${name}: correct replace`;
     assert.deepEqual(lines(await judgedNow(found)), ["cp-1", "pool-1"].map(replaced));
     assert.deepEqual(lines(await judgedNow(found, true)), []);
-    const { provider, prior, clock, openWorkload } = found.engine;
+    const { provider, prior, clock } = found.engine;
     const { transaction } = prior;
     assert.ok(transaction !== undefined);
     const open = { ...prior, transaction: { ...transaction, number: transaction.number + 1 } };
-    const sight = await found.engine.sight();
-    assert.ok("observedResources" in sight);
-    const context = callContext(clock, new AbortController().signal);
-    const looked = { provider, records: open, context };
-    const seen = await new NodeReports(openWorkload).over(sight, looked);
+    const seen = await sightWithNodes(found.engine, open);
     const rules = rulesOfHealing(objectsOf(found.desired), clock.now());
     assert.deepEqual(lines(judgedDrift(open, seen, provider, rules)), [replaced("cp-1")]);
   });

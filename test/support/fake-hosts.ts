@@ -378,8 +378,12 @@ export class FakeHosts {
     // What was ill may have left etcd already, for the one that comes.
     const isIll = (name: string) =>
       machineOf(name) === own && (this.ails(name) !== undefined || this.isDead(name, others));
-    const mends = [who.name, ...others.map((one) => one.who.name), ...this.everMembers].some(isIll);
-    if (mends) return;
+    const isIllOwn = [who.name, ...others.map((one) => one.who.name), ...this.everMembers].some(isIll);
+    // A destroy that broke off has left its machine without any.
+    const isOwn = (name: string) => machineOf(name) === own;
+    const hasNone = !others.some((one) => one.id !== id && isOwn(one.who.name));
+    if (isIllOwn || (hasNone && [...this.everMembers].some((one) => one !== who.name && isOwn(one))))
+      return;
     const [other] = ill;
     const [peer] = peers;
     if (other !== undefined) {
