@@ -7,8 +7,8 @@ import {
   type V1Pod,
 } from "@kubernetes/client-node";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { mapBounded } from "../provider/bounded.js";
+import { cordonAnnotation } from "../workload/cordon.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import {
   blockersAfter,
@@ -25,8 +25,6 @@ import {
 } from "../workload/drain/pod-verdict.js";
 import { saidBy, statusOf, within } from "./requests.js";
 
-/** Tells a Node that a drain of ours has cordoned, and when, from one that somebody else keeps free. */
-const cordonAnnotation = `${ownAnnotationPrefix}cordoned`;
 /** As many as an API server answers without asking to slow down. */
 const evictionsAtATime = 8;
 /** The kubelet of a node that does not answer ends no pod: those that were to end are not waited for. */

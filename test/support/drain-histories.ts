@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { CapstanError } from "../../src/api/error.js";
 import { FakeEngine, outcomeText, type CommandOutcome } from "./fake-engine.js";
 import { plainWorld } from "./fake-cloud.js";
 import { faults } from "./histories.js";
@@ -21,6 +22,10 @@ interface DrainCommand {
   readonly faults: readonly CommandFault[];
   /** The process dies when it asks for the so-manieth time that a Node take pods, or none; absent: it does not. */
   readonly diesAtCordon?: number;
+  /** Its cluster lets no Node take pods again. */
+  readonly isRefused: boolean;
+  /** Who looks at the cluster after that. */
+  readonly looker: "up" | "loop";
 }
 
 export interface DrainHistory {
@@ -66,8 +71,10 @@ export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record({
         keeps: fc.boolean(),
         faults: fc.array(faults, { maxLength: 2 }),
         diesAtCordon: fc.nat({ max: 12 }),
+        isRefused: fc.constantFrom(false, false, true),
+        looker: fc.constantFrom<DrainCommand["looker"][]>("up", "loop"),
       },
-      { requiredKeys: ["verb", "wish", "keeps", "faults"] },
+      { requiredKeys: ["verb", "wish", "keeps", "faults", "isRefused", "looker"] },
     ),
     { minLength: 1, maxLength: 4 },
   ),
@@ -120,20 +127,29 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   const outcomes: string[] = [];
   const run = async (command: DrainCommand) => {
     let asked = 0;
-    hosts.onCordon = () =>
-      asked++ === command.diesAtCordon ? engine.lastProcess.die() : undefined;
+    hosts.onCordon = (what) => {
+      if (asked++ === command.diesAtCordon) return engine.lastProcess.die();
+      return what === "uncordon" && command.isRefused ? Promise.reject(refused) : undefined;
+    };
     const outcome = await started(engine, history, command);
+    hosts.onCordon = () => undefined;
     outcomes.push(`${command.verb}: ${outcomeText(outcome)}`);
-    if (outcome.kind === "done" || outcome.kind === "rolledBack") {
-      hosts.mustTakePods(engine.hosts());
-    }
+    if (outcome.kind !== "done" && outcome.kind !== "rolledBack") return;
+    if (command.isRefused) await engine.look(command.looker);
+    hosts.mustTakePods(engine.hosts());
   };
   for (const command of history.commands) await run(command);
   engine.cloud.endStuck();
   // A destroy that broke off may have taken the majority of etcd along.
   const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");
   const isLost = isBroken || !hosts.isAnswering(engine.hosts());
-  const quiet = { wish: history.last, keeps: false, faults: [] };
+  const quiet = {
+    wish: history.last,
+    keeps: false,
+    faults: [],
+    isRefused: false,
+    looker: "up",
+  } as const;
   // Of one that was begun nothing leads back.
   const { transaction, revision } = engine.prior;
   const isOpen = transaction?.number !== revision?.number;
@@ -143,6 +159,12 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   const drained = hosts.drainedFirst;
   return { violations: engine.cloud.watch.violations, outcomes, drained, isLost };
 }
+
+const refused = new CapstanError({
+  code: "API_SERVER",
+  source: "cloud",
+  message: "nobody may change Nodes",
+});
 
 function started(
   engine: FakeEngine,

@@ -170,6 +170,18 @@ export class FakeEngine {
     }
   }
 
+  /** What whoever looks at it sees to: an `up` that finds nothing to do, or the watch loop. */
+  async look(by: "up" | "loop"): Promise<void> {
+    const { cluster, openWorkload, prior: records } = this;
+    const process = new CommandProcess();
+    const context = callContext(process.clock(this.clock), process.stop.signal);
+    const looked = { provider: this.cloud.providerFor(process), records, context };
+    const nodeReports = new NodeReports(openWorkload, by === "loop");
+    const clusterUid = records.transaction?.clusterUid ?? "";
+    const observation = await nodeReports.observe({ cluster, clusterUid }, looked);
+    if (by === "up") await nodeReports.keepMarks(observation, looked);
+  }
+
   /** `capstan up`: plans and applies in one process. */
   up(
     desired: Desired,

@@ -159,7 +159,7 @@ export class FakeHosts {
         answering(() => {
           const joined = hosts.filter(({ name }) => this.hasJoined(name));
           for (const one of hosts) this.joined.set(one.name, joined.includes(one));
-          return new Map(joined.map(({ name }) => [name, this.nodeSays(name)]));
+          return new Map(joined.map(({ name }) => [name, this.reportOf(name)]));
         }),
       extend: ({ token }) =>
         answering(() => {
@@ -204,6 +204,12 @@ export class FakeHosts {
           : answering(() => void this.deletedNodes.add(name)),
       revoke: ({ token }) => answering(() => void this.tokens.delete(token)),
     });
+  }
+
+  private reportOf(name: string): NodeReport | undefined {
+    const says = this.nodeSays(name);
+    if (!this.cordoned.has(name)) return says;
+    return { kubelet: "", ...says, cordonedBy: "capstan" };
   }
 
   /** Whether its API server answers. */

@@ -58,7 +58,9 @@ export class Cordons {
       const failure = await this.uncordon(this.present(observation, waits), observation, waits);
       if (failure === undefined) return;
       const isOver = !failure.retryable || clock.now() >= untilMs;
-      const way = isOver ? "; kubectl uncordon lets those take pods that do not" : "";
+      const way = isOver
+        ? "; capstan up lets those take pods that do not, and so does kubectl uncordon"
+        : "";
       const reason = `hosts that stay have to take pods again: ${failure.message}${way}`;
       if (asked === 1 || isOver) report({ kind: "waiting", keys: [], reason });
       if (isOver) return;

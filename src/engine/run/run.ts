@@ -145,7 +145,7 @@ export class Run {
         const { bootstrap, observed, state: records } = this;
         if (bootstrap !== undefined && observed !== undefined) {
           const seen = { bootstrap, observation: observed, records, context: this.context() };
-          await tryToKeepMarks(seen, this.goal.target);
+          await tryToKeepMarks(seen, { target: this.goal.target, uncordons: true });
         }
         const { passes, inventory } = this;
         return omitUndefined({ kind: "done", passes, inventory });
