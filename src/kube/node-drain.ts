@@ -8,7 +8,7 @@ import {
 } from "@kubernetes/client-node";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { mapBounded } from "../provider/bounded.js";
-import { cordonAnnotation } from "../workload/cordon.js";
+import { cordonAnnotation, cordonedAtMsOf } from "../workload/cordon.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import {
   blockersAfter,
@@ -100,19 +100,19 @@ function isGone(error: unknown): boolean {
 
 /** Since when it takes no more pods, milliseconds since the epoch; undefined where somebody else has cordoned it. */
 async function cordon(
-  { metadata, spec }: V1Node,
+  node: V1Node,
   { core, nowMs }: DrainAccess,
 ): Promise<{ readonly sinceMs: number | undefined } | "gone"> {
-  if (spec?.unschedulable === true) {
-    const sinceMs = Date.parse(metadata?.annotations?.[cordonAnnotation] ?? "");
-    return { sinceMs: Number.isNaN(sinceMs) ? undefined : sinceMs };
-  }
+  if (node.spec?.unschedulable === true) return { sinceMs: cordonedAtMsOf(node) };
   const body = {
     metadata: { annotations: { [cordonAnnotation]: new Date(nowMs).toISOString() } },
     spec: { unschedulable: true },
   };
   try {
-    await core.patchNode({ name: metadata?.name ?? "", body }, within(PatchStrategy.MergePatch));
+    await core.patchNode(
+      { name: node.metadata?.name ?? "", body },
+      within(PatchStrategy.MergePatch),
+    );
   } catch (error) {
     if (isGone(error)) return "gone";
     throw error;

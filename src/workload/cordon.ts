@@ -15,3 +15,9 @@ export function cordonedBy({ metadata, spec }: CordonedNode): "capstan" | "other
   if (spec?.unschedulable !== true) return undefined;
   return metadata?.annotations?.[cordonAnnotation] === undefined ? "others" : "capstan";
 }
+
+/** Since when a drain of ours has kept pods from a Node, milliseconds since the epoch; undefined: none has, or it does not tell. Pure. */
+export function cordonedAtMsOf({ metadata }: CordonedNode): number | undefined {
+  const sinceMs = Date.parse(metadata?.annotations?.[cordonAnnotation] ?? "");
+  return Number.isNaN(sinceMs) ? undefined : sinceMs;
+}

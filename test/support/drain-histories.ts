@@ -37,50 +37,71 @@ export interface DrainHistory {
   /** How many rounds of a drain pods stay on each host. */
   readonly rounds: number;
   readonly restarts: boolean;
+  /** What becomes of workers that are changed to the newest version where they are; absent: they are as before. */
+  readonly breaks?: "unready" | "mute";
   readonly commands: readonly DrainCommand[];
   readonly end: Exclude<DrainCommand["verb"], "destroy" | "rotate">;
   readonly last: DrainWish;
 }
 
+const newest = "1.34.4";
+
 const wishes: fc.Arbitrary<DrainWish> = fc.record({
-  version: fc.constantFrom("1.34.2", "1.34.3", "1.34.4"),
+  version: fc.constantFrom("1.34.2", "1.34.3", newest),
   size: fc.constantFrom("small", "small", "small", "medium"),
   team: fc.constantFrom("a", "b"),
 });
 
-export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record({
-  members: fc.constantFrom(1, 1, 3),
-  single: fc.nat({ max: 2 }),
-  set: fc.nat({ max: 2 }),
-  pool: fc.nat({ max: 3 }),
-  maxUnavailable: fc.constantFrom(0, 1, 2),
-  rounds: fc.nat({ max: 2 }),
-  restarts: fc.boolean(),
-  commands: fc.array(
-    fc.record(
-      {
-        verb: fc.constantFrom<DrainCommand["verb"][]>(
-          "up",
-          "up",
-          "up",
-          "rollback",
-          "rotate",
-          "destroy",
-        ),
-        wish: wishes,
-        keeps: fc.boolean(),
-        faults: fc.array(faults, { maxLength: 2 }),
-        diesAtCordon: fc.nat({ max: 12 }),
-        isRefused: fc.constantFrom(false, false, true),
-        looker: fc.constantFrom<DrainCommand["looker"][]>("up", "loop"),
-      },
-      { requiredKeys: ["verb", "wish", "keeps", "faults", "isRefused", "looker"] },
+export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record(
+  {
+    members: fc.constantFrom(1, 1, 3),
+    single: fc.nat({ max: 2 }),
+    set: fc.nat({ max: 2 }),
+    pool: fc.nat({ max: 3 }),
+    maxUnavailable: fc.constantFrom(0, 1, 2),
+    rounds: fc.nat({ max: 2 }),
+    restarts: fc.boolean(),
+    commands: fc.array(
+      fc.record(
+        {
+          verb: fc.constantFrom<DrainCommand["verb"][]>(
+            "up",
+            "up",
+            "up",
+            "rollback",
+            "rotate",
+            "destroy",
+          ),
+          wish: wishes,
+          keeps: fc.boolean(),
+          faults: fc.array(faults, { maxLength: 2 }),
+          diesAtCordon: fc.nat({ max: 12 }),
+          isRefused: fc.constantFrom(false, false, true),
+          looker: fc.constantFrom<DrainCommand["looker"][]>("up", "loop"),
+        },
+        { requiredKeys: ["verb", "wish", "keeps", "faults", "isRefused", "looker"] },
+      ),
+      { minLength: 1, maxLength: 4 },
     ),
-    { minLength: 1, maxLength: 4 },
-  ),
-  end: fc.constantFrom("up", "up", "rollback"),
-  last: wishes,
-});
+    end: fc.constantFrom("up", "up", "rollback"),
+    last: wishes,
+    breaks: fc.constantFrom("unready", "mute"),
+  },
+  {
+    requiredKeys: [
+      "members",
+      "single",
+      "set",
+      "pool",
+      "maxUnavailable",
+      "rounds",
+      "restarts",
+      "commands",
+      "end",
+      "last",
+    ],
+  },
+);
 
 const firstWish: DrainWish = { version: "1.34.2", size: "small", team: "a" };
 
@@ -124,6 +145,16 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
     rounds.set(host, before >= history.rounds ? 0 : before + 1);
     return before < history.rounds ? [{ pod: "default/a", why: "is ending" }] : [];
   };
+  const versionOf = (name: string) =>
+    engine.hosts().find(({ who }) => who.name === name)?.spec["kubelet"];
+  hosts.breaks = (name) =>
+    versionOf(name) === newest && !name.startsWith("cp") ? history.breaks : undefined;
+  hosts.turnsOf = (name) => {
+    if (name.startsWith("cp")) return undefined;
+    return name.startsWith("pool")
+      ? { sharers: /^pool/, most: Math.max(1, history.maxUnavailable) }
+      : { sharers: /^(db|set)/, most: 1 };
+  };
   const outcomes: string[] = [];
   const run = async (command: DrainCommand) => {
     let asked = 0;
@@ -140,6 +171,7 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   };
   for (const command of history.commands) await run(command);
   engine.cloud.endStuck();
+  hosts.breaks = () => undefined;
   // A destroy that broke off may have taken the majority of etcd along.
   const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");
   const isLost = isBroken || !hosts.isAnswering(engine.hosts());

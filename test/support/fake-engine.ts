@@ -81,7 +81,7 @@ export interface EngineSetup {
 }
 
 /** What `restoreState` brings back. */
-export type SavedState = Readonly<FakeCheckpoint>;
+export type SavedState = Readonly<Pick<FakeCheckpoint, "resources" | "pending">>;
 
 const theCluster = `default/${testCluster}`;
 const startMs = 1_000;
@@ -107,7 +107,11 @@ export class FakeEngine {
   readonly clock = new FakeClock(startMs);
   readonly cloud: FakeCloud;
   provider: InfrastructureProvider;
-  private readonly checkpoint: FakeCheckpoint = { resources: [], pending: [] };
+  private readonly checkpoint: FakeCheckpoint = {
+    resources: [],
+    pending: [],
+    modifiedMs: new Map(),
+  };
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;

@@ -221,6 +221,45 @@ describe("hosts that are disturbed where they are", function () {
     assert.deepEqual(others, [1, 2]);
   });
 
+  it("count again once their Nodes have said so, and fail the change where these do not", async () => {
+    const bounds = { maxSurge: 0, maxUnavailable: 1 };
+    const pool = (kubelet: string) => machineDeployment("pool", 3, { kubelet }, bounds);
+    for (const how of ["unready", "mute"] as const) {
+      const engine = await running(pool(old));
+      const { hosts } = engine.cloud;
+      const specOf = (name: string) =>
+        engine.hosts().find(({ who }) => who.name === name)?.spec["kubelet"];
+      hosts.breaks = (name) =>
+        specOf(name) === newer && name.startsWith("pool") ? how : undefined;
+      const outcome = outcomeText(await engine.up(goal(pool(newer))));
+      assert.match(
+        outcome,
+        /^rolledBack: not ready after 4 s: LocalHost\/(pool-\S+) \(running, but its Node \1 has not become ready since its change\)$/,
+      );
+      assert.equal(updates(engine).length, 2, "one, and back again");
+      assert.deepEqual([...hosts.cordoned], []);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    }
+  });
+
+  it("do not count while nobody can ask for their Nodes, and do where nobody may", async () => {
+    for (const [code, want] of [
+      [
+        "API_SERVER",
+        /^rolledBack: not ready after 4 s: .* \(running, but its cluster does not say/,
+      ],
+      ["NOT_FOUND", /^done$/],
+    ] as const) {
+      const engine = await running(worker({ kubelet: old }));
+      const retryable = code === "API_SERVER";
+      const failure = new CapstanError({ code, source: "cloud", message: "no answer", retryable });
+      engine.cloud.hosts.onReadiness = () =>
+        updates(engine).length === 1 ? Promise.reject(failure) : undefined;
+      assert.match(outcomeText(await engine.up(goal(worker({ kubelet: newer })))), want);
+      assert.deepEqual([...engine.cloud.hosts.cordoned], []);
+    }
+  });
+
   it("are not disturbed any more once the change is over its deadline", async () => {
     const engine = await running(worker({ kubelet: old }));
     const { hosts } = engine.cloud;
@@ -266,8 +305,8 @@ describe("hosts that are disturbed where they are", function () {
     },
     {
       name: "pods come back to a host that does not run yet",
-      find: 'phase === "ready" && !disturbed.has(key)',
-      replace: "!disturbed.has(key)",
+      find: 'phase === "ready" && this.hosts.get(key)?.kind === "proven"',
+      replace: 'this.hosts.get(key)?.kind !== "open"',
       want: /^law 19: drain: \S+ takes pods before it runs again$/,
     },
     {
@@ -283,6 +322,18 @@ describe("hosts that are disturbed where they are", function () {
       replace: "",
       also: endLifts,
       want: /^law 19: drain: \S+ is left without pods$/,
+    },
+    {
+      name: "a host counts as soon as its cloud runs it",
+      find: "withPending(observation, new Set(this.drains.unready().keys()))",
+      replace: "observation",
+      want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
+    },
+    {
+      name: "a host counts by what its Node has said before it was changed",
+      find: "readyAtMs >= changed.sinceMs",
+      replace: "readyAtMs > 0",
+      want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
     },
     {
       name: "whoever looks leaves the cordons of a settled cluster",

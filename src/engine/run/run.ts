@@ -38,6 +38,7 @@ import { Drains } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import { remainingPlan } from "./remaining-plan.js";
+import { withPending } from "./joining-hosts.js";
 import { importsOf, isRecording, shownBy } from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
@@ -223,7 +224,10 @@ export class Run {
       shown: this.shown,
       done: this.done,
       tried: this.tried,
-      available: this.availability.among(observation, options.clock.now()),
+      available: this.availability.among(
+        withPending(observation, new Set(this.drains.unready().keys())),
+        options.clock.now(),
+      ),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
       failure: this.failure?.message,
@@ -452,6 +456,7 @@ export class Run {
       goal,
       availability,
       bootstrap,
+      unready: () => this.drains.unready(),
       recorded: () => this.state,
       observe: () => this.observeInBetween(),
     });
