@@ -105,6 +105,25 @@ export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record(
 
 const firstWish: DrainWish = { version: "1.34.2", size: "small", team: "a" };
 
+/** A change that no worker of a deployment survives: what random histories come to seldom. */
+export const badRollouts: readonly DrainHistory[] = (["unready", "mute"] as const).map((breaks) => {
+  const wish = { version: newest, size: "small", team: "a" };
+  const more = { keeps: false, faults: [], isRefused: false, looker: "up" } as const;
+  return {
+    members: 1,
+    single: 0,
+    set: 0,
+    pool: 3,
+    maxUnavailable: 1,
+    rounds: 0,
+    restarts: false,
+    breaks,
+    commands: [{ verb: "up", wish, ...more }],
+    end: "up",
+    last: firstWish,
+  } as const;
+});
+
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
   const { members, single, set, pool, maxUnavailable } = history;
   const shape = { kubelet: version, size, tags: { team } };

@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { planTree } from "../../src/plan/changes/tree.js";
-import { drainCourseOf, drainHistories } from "../support/drain-histories.js";
+import { badRollouts, drainCourseOf, drainHistories } from "../support/drain-histories.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw, timesAsMany } from "../support/laws.js";
@@ -282,6 +282,14 @@ describe("hosts that are disturbed where they are", function () {
       40,
     ));
 
+  it("law 19: no more hosts are down at once than their bounds allow, where a change leaves all unready", async () => {
+    for (const one of badRollouts) {
+      const { violations, outcomes } = await drainCourseOf(one);
+      assert.deepEqual(violations, []);
+      assert.match(outcomes.join("\n"), /^up: rolledBack: not ready after 4 s: .*\nup: done$/);
+    }
+  });
+
   /** The last look of a run lifts what is left, too. */
   const endLifts = { find: "uncordons: true", replace: "uncordons: false" };
   const defects: readonly {
@@ -354,7 +362,8 @@ describe("hosts that are disturbed where they are", function () {
           drainCourseOf: typeof drainCourseOf;
         };
         const found: string[] = [];
-        for (const drawn of fc.sample(drainHistories, { numRuns: 60, seed: 19 })) {
+        const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
+        for (const drawn of [...badRollouts, ...sampled]) {
           const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((one) => want.test(one))) break;
