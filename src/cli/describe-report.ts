@@ -353,8 +353,14 @@ function reasonOf(
   if (phase === "deleting") return `is being deleted; ${next("replaces it")}`;
   const { leavesAtMs } = nodeOf(observed);
   if (leavesAtMs !== undefined) return `${leavingText("it", leavesAtMs)}; ${next("replaces it")}`;
-  if (phase !== "pending") return "";
-  return nodeOf(observed).node === undefined ? "boots" : "its node is not ready";
+  const { node } = nodeOf(observed);
+  if (phase === "pending") return node === undefined ? "boots" : "its node is not ready";
+  return node?.cordonedBy === undefined ? "" : `takes no pods: ${cordonText(node.cordonedBy)}`;
+}
+
+/** Who keeps pods from a node, as a person reads it. */
+export function cordonText(by: NonNullable<NodeReport["cordonedBy"]>): string {
+  return by === "capstan" ? "cordoned by a drain of capstan" : "cordoned by somebody";
 }
 
 function unhealthyText(

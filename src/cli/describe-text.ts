@@ -5,11 +5,12 @@ import { versionsText } from "../plan/changes/tree.js";
 import { splitHostName } from "../plan/decisions/hosts.js";
 import type { NodeReport } from "../provider/port.js";
 import { expiryText } from "../source/certificate-report.js";
-import type {
-  ClusterReport,
-  MachineReport,
-  ResourceReport,
-  ShownPhase,
+import {
+  type ClusterReport,
+  cordonText,
+  type MachineReport,
+  type ResourceReport,
+  type ShownPhase,
 } from "./describe-report.js";
 import type { CommandContext } from "./context.js";
 import { etcdText, isEtcdWell } from "../workload/etcd/etcd-health.js";
@@ -152,10 +153,11 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
   ];
 }
 
-/** "kubelet 1.34.2, control plane 1.34.2, containerd 2.1.5, Ubuntu 24.04": what a node says that it runs. */
+/** "kubelet 1.34.2, control plane 1.34.2, containerd 2.1.5, Ubuntu 24.04": what a node says that it runs, and who keeps pods from it. */
 function nodeText(node: NodeReport): string {
-  const versions = versionsText(node);
-  return node.osImage === undefined ? versions : `${versions}, ${node.osImage}`;
+  const { osImage, cordonedBy: by } = node;
+  const cordon = by && cordonText(by);
+  return [versionsText(node), osImage, cordon].filter((text) => text !== undefined).join(", ");
 }
 
 function clusterBranch(report: ClusterReport, nowMs: number): Branch {

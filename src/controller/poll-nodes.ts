@@ -1,5 +1,5 @@
 import { digestOf } from "../api/digest.js";
-import type { NodeReports } from "../engine/run/node-reports.js";
+import { hasCordons, type NodeReports } from "../engine/run/node-reports.js";
 import type { NodeKey } from "../graph/graph.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, NodeReport } from "../provider/port.js";
@@ -12,7 +12,7 @@ interface NodePolling extends Pace {
   readonly providers: readonly InfrastructureProvider[];
   readonly context: CallContext;
   readonly remembered: () => ReadonlyMap<string, ClusterState>;
-  /** The Nodes of a cluster say something else than when nothing was left to do. */
+  /** The Nodes of a cluster say something else than when nothing was left to do, or a drain has left a cordon on one. */
   readonly onChange: (key: string) => void;
 }
 
@@ -38,14 +38,16 @@ async function inspect(key: string, cluster: ClusterState, polling: NodePolling)
   const { records, observedResources } = view;
   const provider = providers.find(({ name }) => name === records.transaction?.target.provider);
   if (provider === undefined) return;
-  const looked = { provider, records, context, asksEtcd: true };
+  const looked = { provider, records, context, asksEtcd: true, isRemembered: true };
   const nodes = await nodeReports.of({ observedResources }, looked);
   if (nodes === undefined) return;
   const observation = { observedResources, unrecorded: [], listed: 0, nodes };
   const etcd = await nodeReports.etcdOf(observation, looked);
   // Work that went on meanwhile has looked for itself.
   if (cluster.baseline !== baseline) return;
-  if (nodesDigestOf(nodes, etcd?.health) === baseline.nodesDigest) return;
+  // Nobody who works on it would have left a cordon to a settled cluster: it is lifted under the lock of its stack.
+  const isLeftOver = hasCordons(nodes);
+  if (!isLeftOver && nodesDigestOf(nodes, etcd?.health) === baseline.nodesDigest) return;
   cluster.unsettled();
   onChange(key);
 }

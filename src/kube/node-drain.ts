@@ -7,8 +7,8 @@ import {
   type V1Pod,
 } from "@kubernetes/client-node";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { ownAnnotationPrefix } from "../api/update-policy.js";
 import { mapBounded } from "../provider/bounded.js";
+import { cordonAnnotation, cordonedAtMsOf } from "../workload/cordon.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import {
   blockersAfter,
@@ -25,8 +25,6 @@ import {
 } from "../workload/drain/pod-verdict.js";
 import { saidBy, statusOf, within } from "./requests.js";
 
-/** Tells a Node that a drain of ours has cordoned, and when, from one that somebody else keeps free. */
-const cordonAnnotation = `${ownAnnotationPrefix}cordoned`;
 /** As many as an API server answers without asking to slow down. */
 const evictionsAtATime = 8;
 /** The kubelet of a node that does not answer ends no pod: those that were to end are not waited for. */
@@ -102,19 +100,19 @@ function isGone(error: unknown): boolean {
 
 /** Since when it takes no more pods, milliseconds since the epoch; undefined where somebody else has cordoned it. */
 async function cordon(
-  { metadata, spec }: V1Node,
+  node: V1Node,
   { core, nowMs }: DrainAccess,
 ): Promise<{ readonly sinceMs: number | undefined } | "gone"> {
-  if (spec?.unschedulable === true) {
-    const sinceMs = Date.parse(metadata?.annotations?.[cordonAnnotation] ?? "");
-    return { sinceMs: Number.isNaN(sinceMs) ? undefined : sinceMs };
-  }
+  if (node.spec?.unschedulable === true) return { sinceMs: cordonedAtMsOf(node) };
   const body = {
     metadata: { annotations: { [cordonAnnotation]: new Date(nowMs).toISOString() } },
     spec: { unschedulable: true },
   };
   try {
-    await core.patchNode({ name: metadata?.name ?? "", body }, within(PatchStrategy.MergePatch));
+    await core.patchNode(
+      { name: node.metadata?.name ?? "", body },
+      within(PatchStrategy.MergePatch),
+    );
   } catch (error) {
     if (isGone(error)) return "gone";
     throw error;

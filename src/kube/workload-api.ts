@@ -10,6 +10,7 @@ import {
   V1Secret,
 } from "@kubernetes/client-node";
 import { CapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { issueUserCertificate } from "../bootstrap/certificates/user-certificate.js";
 import { kubeconfigOf, withAuthority } from "../bootstrap/kubeconfig/kubeconfig.js";
 import {
@@ -22,15 +23,18 @@ import {
 import type {
   MarkedHost,
   NodeHost,
+  NodeReadiness,
   WorkloadCluster,
   WorkloadAccess,
 } from "../engine/run/workload-cluster.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { Identity, NodeReport } from "../provider/port.js";
+import { cordonedAtMsOf } from "../workload/cordon.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import type { DrainLook } from "../workload/drain/eviction-round.js";
 import { parseProviderId, type ProviderId, sameProviderId } from "../workload/provider-id.js";
 import { marksPatch } from "../workload/node-marks.js";
+import { readyAtMsOf } from "../workload/node-heartbeat.js";
 import { nodeReportOf } from "../workload/node-report.js";
 import type { EtcdReport } from "../workload/etcd/etcd-report.js";
 import type { MemberNode } from "./etcd-member.js";
@@ -111,6 +115,21 @@ export class WorkloadApi implements WorkloadCluster {
         hosts.flatMap((host) => {
           const node = nodeAmong(items, host);
           return node === undefined ? [] : [[host.name, nodeReportOf(node)] as const];
+        }),
+      );
+    });
+  }
+
+  readiness(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReadiness>> {
+    return this.call("ask whether its Nodes are ready", async (api) => {
+      const { items } = await api.listNode({}, until(AbortSignal.timeout(nodesWithinMs)));
+      return new Map(
+        hosts.flatMap((host): [string, NodeReadiness][] => {
+          const node = nodeAmong(items, host);
+          if (node === undefined) return [];
+          const name = node.metadata?.name ?? host.name;
+          const times = { cordonedAtMs: cordonedAtMsOf(node), readyAtMs: readyAtMsOf(node) };
+          return [[host.name, omitUndefined({ name, ...times })]];
         }),
       );
     });

@@ -99,6 +99,8 @@ export interface NodeReport {
   readonly addresses?: readonly NodeAddress[];
   /** Conditions of the Node object, where the provider reads them. They must not move by themselves. */
   readonly conditions?: readonly ReportedCondition[];
+  /** Who keeps pods from the Node: a drain of ours, or somebody else; absent: nobody, or nobody has asked. */
+  readonly cordonedBy?: "capstan" | "others";
 }
 
 export interface NodeAddress {

@@ -1,10 +1,12 @@
 import { timeText } from "../api/time-text.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeAddress, NodeReport, ReportedCondition } from "../provider/port.js";
+import { type CordonedNode, cordonedBy } from "./cordon.js";
 
 /** A Node as its API server shows it, as far as it says what runs there. Source: core/v1, NodeStatus. */
-export interface ReportingNode {
-  readonly metadata?: { readonly name?: string; readonly uid?: string } | undefined;
+export interface ReportingNode extends CordonedNode {
+  readonly metadata?:
+    (CordonedNode["metadata"] & { readonly name?: string; readonly uid?: string }) | undefined;
   readonly status?:
     | {
         readonly nodeInfo?: NodeInfo | undefined;
@@ -31,7 +33,8 @@ interface NodeCondition {
 }
 
 /** What a Node says of itself; undefined before its kubelet has said anything. Heartbeats are left out: they move all the time. Pure. */
-export function nodeReportOf({ metadata, status }: ReportingNode): NodeReport | undefined {
+export function nodeReportOf(node: ReportingNode): NodeReport | undefined {
+  const { metadata, status } = node;
   const { nodeInfo, addresses, conditions } = status ?? {};
   if (!nodeInfo?.kubeletVersion) return undefined;
   const { kubeletVersion, containerRuntimeVersion, osImage } = nodeInfo;
@@ -43,6 +46,7 @@ export function nodeReportOf({ metadata, status }: ReportingNode): NodeReport | 
     name: metadata?.name,
     addresses: addresses?.map(({ type, address }) => ({ type, address })),
     conditions: conditions?.map(reported),
+    cordonedBy: cordonedBy(node),
   });
 }
 

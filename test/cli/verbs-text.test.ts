@@ -118,6 +118,11 @@ describe("describe as text", () => {
       lines.find((line) => line.trim().startsWith(`${fact}:`))?.replace(/^.*?: +/, "");
     assert.equal(valueOf("Kubelet"), "1.34.2");
     assert.equal(valueOf("Node"), "kubelet 1.33.6, containerd 2.1.5, Ubuntu 24.04");
+    const cordoned = { ...node, cordonedBy: "capstan" } as const;
+    assert.match(
+      machineText(report, machine("web-0", { node: cordoned }), now),
+      /Ubuntu 24\.04, cordoned by a drain of capstan\n/,
+    );
     assert.equal(valueOf("Ready since"), "2026-01-02T03:02:05Z (2m ago)");
     const text = clusterText({ ...report, machines: [upgrading] }, plain, now);
     assert.match(text, /Machine web-0 +ready +1\.34\.2\n.+Host \S+ .+ 1\.33\.6 /);

@@ -83,6 +83,32 @@ describe("a look at the Nodes of settled clusters", () => {
     }
   });
 
+  it("has a cluster looked at in full that a drain has left a cordon in, as often as it is there", async () => {
+    const node = { kubelet: "1.34.2", cordonedBy: "capstan" } as const;
+    const cordoned = new Map([[nodeKey("Host", "a"), node]]);
+    assert.deepEqual(await look(settled(cordoned), cordoned), { told: ["default/one"], asked: 1 });
+    const others = new Map([[nodeKey("Host", "a"), { ...node, cordonedBy: "others" } as const]]);
+    assert.deepEqual(await look(settled(others), others), { told: [], asked: 1 });
+  });
+
+  it("lifts no cordon by records that it remembers, as somebody may be at work", async () => {
+    const engine = await FakeEngine.running(
+      desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]),
+      { traits: { ...plainWorld, joins: true } },
+    );
+    const { provider, prior: records, clock } = engine;
+    const sight = await engine.sight();
+    assert.ok("observedResources" in sight);
+    const { cordoned } = engine.cloud.hosts;
+    for (const { who } of engine.hosts()) cordoned.add(who.name);
+    const context = callContext(clock, new AbortController().signal);
+    const nodeReports = new NodeReports(engine.openWorkload, true);
+    await nodeReports.of(sight, { provider, records, context, isRemembered: true });
+    assert.equal(cordoned.size, 1);
+    await nodeReports.of(sight, { provider, records, context });
+    assert.equal(cordoned.size, 0);
+  });
+
   it("has a cluster looked at in full whose etcd is otherwise, in whatever words", async () => {
     const ill = (why: string): EtcdHealth => [{ name: "a", votes: true, state: "ill", why }];
     const well: EtcdHealth = [{ name: "a", votes: true, state: "well" }];

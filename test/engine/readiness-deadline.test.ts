@@ -53,10 +53,8 @@ describe("how long hosts are waited for", () => {
   it("tells those that are ready, and only have to stay so, from those that boot", () => {
     const { readinessDeadline, db, web } = patienceWith(0);
     assert.throws(
-      () => readinessDeadline.check([db, web[0]], 60_001, new Set([web[0]])),
-      (error: Error) =>
-        error.message ===
-        `not ready after 60 s: ${db}, ${web[0]} (ready, but not yet for its minReadySeconds)`,
+      () => readinessDeadline.check([db, web[0]], 60_001, new Map([[web[0], "it has no Node"]])),
+      (error: Error) => error.message === `not ready after 60 s: ${db}, ${web[0]} (it has no Node)`,
     );
   });
 

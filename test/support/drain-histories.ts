@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { CapstanError } from "../../src/api/error.js";
 import { FakeEngine, outcomeText, type CommandOutcome } from "./fake-engine.js";
 import { plainWorld } from "./fake-cloud.js";
 import { faults } from "./histories.js";
@@ -21,6 +22,10 @@ interface DrainCommand {
   readonly faults: readonly CommandFault[];
   /** The process dies when it asks for the so-manieth time that a Node take pods, or none; absent: it does not. */
   readonly diesAtCordon?: number;
+  /** Its cluster lets no Node take pods again. */
+  readonly isRefused: boolean;
+  /** Who looks at the cluster after that. */
+  readonly looker: "up" | "loop";
 }
 
 export interface DrainHistory {
@@ -32,50 +37,92 @@ export interface DrainHistory {
   /** How many rounds of a drain pods stay on each host. */
   readonly rounds: number;
   readonly restarts: boolean;
+  /** What becomes of workers that are changed to the newest version where they are; absent: they are as before. */
+  readonly breaks?: "unready" | "mute";
   readonly commands: readonly DrainCommand[];
   readonly end: Exclude<DrainCommand["verb"], "destroy" | "rotate">;
   readonly last: DrainWish;
 }
 
+const newest = "1.34.4";
+
 const wishes: fc.Arbitrary<DrainWish> = fc.record({
-  version: fc.constantFrom("1.34.2", "1.34.3", "1.34.4"),
+  version: fc.constantFrom("1.34.2", "1.34.3", newest),
   size: fc.constantFrom("small", "small", "small", "medium"),
   team: fc.constantFrom("a", "b"),
 });
 
-export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record({
-  members: fc.constantFrom(1, 1, 3),
-  single: fc.nat({ max: 2 }),
-  set: fc.nat({ max: 2 }),
-  pool: fc.nat({ max: 3 }),
-  maxUnavailable: fc.constantFrom(0, 1, 2),
-  rounds: fc.nat({ max: 2 }),
-  restarts: fc.boolean(),
-  commands: fc.array(
-    fc.record(
-      {
-        verb: fc.constantFrom<DrainCommand["verb"][]>(
-          "up",
-          "up",
-          "up",
-          "rollback",
-          "rotate",
-          "destroy",
-        ),
-        wish: wishes,
-        keeps: fc.boolean(),
-        faults: fc.array(faults, { maxLength: 2 }),
-        diesAtCordon: fc.nat({ max: 12 }),
-      },
-      { requiredKeys: ["verb", "wish", "keeps", "faults"] },
+export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record(
+  {
+    members: fc.constantFrom(1, 1, 3),
+    single: fc.nat({ max: 2 }),
+    set: fc.nat({ max: 2 }),
+    pool: fc.nat({ max: 3 }),
+    maxUnavailable: fc.constantFrom(0, 1, 2),
+    rounds: fc.nat({ max: 2 }),
+    restarts: fc.boolean(),
+    commands: fc.array(
+      fc.record(
+        {
+          verb: fc.constantFrom<DrainCommand["verb"][]>(
+            "up",
+            "up",
+            "up",
+            "rollback",
+            "rotate",
+            "destroy",
+          ),
+          wish: wishes,
+          keeps: fc.boolean(),
+          faults: fc.array(faults, { maxLength: 2 }),
+          diesAtCordon: fc.nat({ max: 12 }),
+          isRefused: fc.constantFrom(false, false, true),
+          looker: fc.constantFrom<DrainCommand["looker"][]>("up", "loop"),
+        },
+        { requiredKeys: ["verb", "wish", "keeps", "faults", "isRefused", "looker"] },
+      ),
+      { minLength: 1, maxLength: 4 },
     ),
-    { minLength: 1, maxLength: 4 },
-  ),
-  end: fc.constantFrom("up", "up", "rollback"),
-  last: wishes,
-});
+    end: fc.constantFrom("up", "up", "rollback"),
+    last: wishes,
+    breaks: fc.constantFrom("unready", "mute"),
+  },
+  {
+    requiredKeys: [
+      "members",
+      "single",
+      "set",
+      "pool",
+      "maxUnavailable",
+      "rounds",
+      "restarts",
+      "commands",
+      "end",
+      "last",
+    ],
+  },
+);
 
 const firstWish: DrainWish = { version: "1.34.2", size: "small", team: "a" };
+
+/** A change that no worker of a deployment survives: what random histories come to seldom. */
+export const badRollouts: readonly DrainHistory[] = (["unready", "mute"] as const).map((breaks) => {
+  const wish = { version: newest, size: "small", team: "a" };
+  const more = { keeps: false, faults: [], isRefused: false, looker: "up" } as const;
+  return {
+    members: 1,
+    single: 0,
+    set: 0,
+    pool: 3,
+    maxUnavailable: 1,
+    rounds: 0,
+    restarts: false,
+    breaks,
+    commands: [{ verb: "up", wish, ...more }],
+    end: "up",
+    last: firstWish,
+  } as const;
+});
 
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
   const { members, single, set, pool, maxUnavailable } = history;
@@ -117,23 +164,43 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
     rounds.set(host, before >= history.rounds ? 0 : before + 1);
     return before < history.rounds ? [{ pod: "default/a", why: "is ending" }] : [];
   };
+  const versionOf = (name: string) =>
+    engine.hosts().find(({ who }) => who.name === name)?.spec["kubelet"];
+  hosts.breaks = (name) =>
+    versionOf(name) === newest && !name.startsWith("cp") ? history.breaks : undefined;
+  hosts.turnsOf = (name) => {
+    if (name.startsWith("cp")) return undefined;
+    return name.startsWith("pool")
+      ? { sharers: /^pool/, most: Math.max(1, history.maxUnavailable) }
+      : { sharers: /^(db|set)/, most: 1 };
+  };
   const outcomes: string[] = [];
   const run = async (command: DrainCommand) => {
     let asked = 0;
-    hosts.onCordon = () =>
-      asked++ === command.diesAtCordon ? engine.lastProcess.die() : undefined;
+    hosts.onCordon = (what) => {
+      if (asked++ === command.diesAtCordon) return engine.lastProcess.die();
+      return what === "uncordon" && command.isRefused ? Promise.reject(refused) : undefined;
+    };
     const outcome = await started(engine, history, command);
+    hosts.onCordon = () => undefined;
     outcomes.push(`${command.verb}: ${outcomeText(outcome)}`);
-    if (outcome.kind === "done" || outcome.kind === "rolledBack") {
-      hosts.mustTakePods(engine.hosts());
-    }
+    if (outcome.kind !== "done" && outcome.kind !== "rolledBack") return;
+    if (command.isRefused) await engine.look(command.looker);
+    hosts.mustTakePods(engine.hosts());
   };
   for (const command of history.commands) await run(command);
   engine.cloud.endStuck();
+  hosts.breaks = () => undefined;
   // A destroy that broke off may have taken the majority of etcd along.
   const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");
   const isLost = isBroken || !hosts.isAnswering(engine.hosts());
-  const quiet = { wish: history.last, keeps: false, faults: [] };
+  const quiet = {
+    wish: history.last,
+    keeps: false,
+    faults: [],
+    isRefused: false,
+    looker: "up",
+  } as const;
   // Of one that was begun nothing leads back.
   const { transaction, revision } = engine.prior;
   const isOpen = transaction?.number !== revision?.number;
@@ -143,6 +210,12 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   const drained = hosts.drainedFirst;
   return { violations: engine.cloud.watch.violations, outcomes, drained, isLost };
 }
+
+const refused = new CapstanError({
+  code: "API_SERVER",
+  source: "cloud",
+  message: "nobody may change Nodes",
+});
 
 function started(
   engine: FakeEngine,

@@ -107,7 +107,7 @@ export class FakeCloud {
   readonly calls: WatchedCall[] = [];
   readonly watch = new LawWatch();
   readonly rollouts = new RolloutWatch();
-  readonly hosts = new FakeHosts(this.watch);
+  readonly hosts = new FakeHosts(this.watch, () => this.clock.now());
   activity: Activity = "recovery";
   passes = 0;
   /** What it calls itself: with another name the credentials lead elsewhere. */
@@ -189,6 +189,11 @@ export class FakeCloud {
         identity: () => Promise.resolve({ account: this.name ?? "" }),
       }),
     });
+  }
+
+  /** Milliseconds since the epoch. */
+  get nowMs(): number {
+    return this.clock.now();
   }
 
   /** Everything that is alive, oldest first, whoever it belongs to. */

@@ -81,7 +81,7 @@ export interface EngineSetup {
 }
 
 /** What `restoreState` brings back. */
-export type SavedState = Readonly<FakeCheckpoint>;
+export type SavedState = Readonly<Pick<FakeCheckpoint, "resources" | "pending">>;
 
 const theCluster = `default/${testCluster}`;
 const startMs = 1_000;
@@ -107,7 +107,11 @@ export class FakeEngine {
   readonly clock = new FakeClock(startMs);
   readonly cloud: FakeCloud;
   provider: InfrastructureProvider;
-  private readonly checkpoint: FakeCheckpoint = { resources: [], pending: [] };
+  private readonly checkpoint: FakeCheckpoint = {
+    resources: [],
+    pending: [],
+    modifiedMs: new Map(),
+  };
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
@@ -168,6 +172,18 @@ export class FakeEngine {
       if (!isCapstanError(error)) throw error;
       return { failed: error.message };
     }
+  }
+
+  /** What whoever looks at it sees to: an `up` that finds nothing to do, or the watch loop. */
+  async look(by: "up" | "loop"): Promise<void> {
+    const { cluster, openWorkload, prior: records } = this;
+    const process = new CommandProcess();
+    const context = callContext(process.clock(this.clock), process.stop.signal);
+    const looked = { provider: this.cloud.providerFor(process), records, context };
+    const nodeReports = new NodeReports(openWorkload, by === "loop");
+    const clusterUid = records.transaction?.clusterUid ?? "";
+    const observation = await nodeReports.observe({ cluster, clusterUid }, looked);
+    if (by === "up") await nodeReports.keepMarks(observation, looked);
   }
 
   /** `capstan up`: plans and applies in one process. */

@@ -67,16 +67,26 @@ export class FakeHosts {
   readonly deletedNodes = new Set<string>();
   /** Names of hosts that take no more pods. */
   readonly cordoned = new Set<string>();
+  private readonly cordonedAtMs = new Map<string, number>();
   /** Names of hosts that no pod was left on. */
   readonly drained = new Set<string>();
   /** Asked whenever a Node is to take pods or none, before that has its effect and after it. */
   onCordon: (what: "drain" | "uncordon") => Promise<void> | undefined = () => undefined;
+  /** Asked whenever somebody wants to know whether Nodes are ready. */
+  onReadiness: () => Promise<void> | undefined = () => undefined;
   /** How often a host was disturbed that no pod was left on. */
   drainedFirst = 0;
   /** The last drain that was asked for found nobody who answers. */
   private isSilent = false;
   /** Names of hosts that were disturbed, until they run and take pods again. */
   private readonly disturbed = new Set<string>();
+  /** When hosts were disturbed last, milliseconds since the epoch, by their names. */
+  private readonly disturbedAtMs = new Map<string, number>();
+  /** What becomes of a host that is disturbed: its kubelet says that it is not ready, or nothing any more. */
+  breaks: (host: string) => "unready" | "mute" | undefined = () => undefined;
+  /** How many hosts of those that share them with a host may be disturbed and not ready at once; absent: any number. */
+  turnsOf: (host: string) => { readonly sharers: RegExp; readonly most: number } | undefined = () =>
+    undefined;
   /** Pods that do not go from a host, by its name. */
   blockersOf: (host: string, rules: readonly MachineDrainRule[]) => readonly DrainBlocker[] =
     () => [];
@@ -117,7 +127,10 @@ export class FakeHosts {
   /** Whether a revision with a control plane is recorded. */
   isCommitted: () => boolean = () => false;
 
-  constructor(private readonly watch: LawWatch) {}
+  constructor(
+    private readonly watch: LawWatch,
+    private readonly nowMs: () => number,
+  ) {}
 
   /** Members that have left etcd and whose hosts are there all the same. */
   leftAmong(alive: readonly Observed[]): string[] {
@@ -159,8 +172,23 @@ export class FakeHosts {
         answering(() => {
           const joined = hosts.filter(({ name }) => this.hasJoined(name));
           for (const one of hosts) this.joined.set(one.name, joined.includes(one));
-          return new Map(joined.map(({ name }) => [name, this.nodeSays(name)]));
+          return new Map(joined.map(({ name }) => [name, this.reportOf(name)]));
         }),
+      readiness: async (hosts) => {
+        await this.onReadiness();
+        return answering(() => {
+          const all = members();
+          const nodes = hosts.filter(({ name }) => this.hasJoined(name));
+          return new Map(
+            nodes.map(({ name }) => {
+              const isCordoned = this.cordoned.has(name);
+              const cordonedAtMs = isCordoned ? (this.cordonedAtMs.get(name) ?? 0) : undefined;
+              const readyAtMs = this.readyAtMs(name, all);
+              return [name, omitUndefined({ name, cordonedAtMs, readyAtMs })];
+            }),
+          );
+        });
+      },
       extend: ({ token }) =>
         answering(() => {
           if (this.tokens.has(token)) this.extended.add(token);
@@ -170,6 +198,7 @@ export class FakeHosts {
         this.isSilent = true;
         const look = await answering(() => {
           this.isSilent = false;
+          if (!this.cordoned.has(name)) this.cordonedAtMs.set(name, this.nowMs());
           this.cordoned.add(name);
           const blockers = this.blockersOf(name, rules);
           if (blockers.length === 0) this.drained.add(name);
@@ -204,6 +233,12 @@ export class FakeHosts {
           : answering(() => void this.deletedNodes.add(name)),
       revoke: ({ token }) => answering(() => void this.tokens.delete(token)),
     });
+  }
+
+  private reportOf(name: string): NodeReport | undefined {
+    const says = this.nodeSays(name);
+    if (!this.cordoned.has(name)) return says;
+    return { kubelet: "", ...says, cordonedBy: "capstan" };
   }
 
   /** Whether its API server answers. */
@@ -296,7 +331,9 @@ export class FakeHosts {
     );
     this.did.set(host.id, kind);
     // One of this name in another life of the cluster had another Node.
-    for (const known of [this.cordoned, this.drained, this.disturbed]) known.delete(host.who.name);
+    for (const known of [this.cordoned, this.drained, this.disturbed, this.disturbedAtMs]) {
+      known.delete(host.who.name);
+    }
     if (kind === "joinControlPlane") this.mayDisturb(host, others);
     for (const name of this.everMembers) {
       if (machineOf(name) === machineOf(host.who.name)) this.succeeded.add(name);
@@ -332,6 +369,8 @@ export class FakeHosts {
     const isUp = all.some(({ who, phase }) => who.name === name && phase === "ready");
     if (this.disturbed.has(name) && !isUp) {
       this.watch.blame("law 19: drain", `${name} takes pods before it runs again`);
+    } else if (this.disturbed.has(name) && !this.isReady(name, all)) {
+      this.watch.blame("law 19: drain", `${name} takes pods before its Node is ready again`);
     }
     this.cordoned.delete(name);
     this.drained.delete(name);
@@ -345,8 +384,36 @@ export class FakeHosts {
       const how = this.cordoned.has(name) ? "while pods are left on it" : "and takes pods";
       this.watch.blame("law 19: drain", `${name} is disturbed ${how}`);
     }
+    if (answers && this.goesOn() && this.isReady(name, all)) this.mustHaveItsTurn(name, all);
     if (this.drained.has(name)) this.drainedFirst += 1;
     this.disturbed.add(name);
+    this.disturbedAtMs.set(name, this.nowMs());
+  }
+
+  /** Law 19: the others that share its bounds are ready again, but for as many as these allow beside it. */
+  private mustHaveItsTurn(name: string, all: readonly Observed[]): void {
+    const turns = this.turnsOf(name);
+    if (turns === undefined) return;
+    const others = all
+      .map(({ who }) => who.name)
+      .filter((one) => one !== name && turns.sharers.test(one) && this.disturbedAtMs.has(one));
+    const sick = others.filter((one) => !this.isReady(one, all));
+    if (sick.length < turns.most) return;
+    this.watch.blame("law 19: drain", `${name} is disturbed while ${sick.length} are not ready`);
+  }
+
+  private isReady(name: string, all: readonly Observed[]): boolean {
+    const isUp = all.some(({ who, phase }) => who.name === name && phase === "ready");
+    return isUp && (!this.disturbedAtMs.has(name) || this.breaks(name) === undefined);
+  }
+
+  /** When a kubelet last said that its Node is ready: of one that stopped without a word, what it said before counts on for a while. */
+  private readyAtMs(name: string, all: readonly Observed[]): number | undefined {
+    if (this.isReady(name, all)) return this.nowMs();
+    const isUp = all.some(({ who, phase }) => who.name === name && phase === "ready");
+    if (isUp && this.breaks(name) === "unready") return undefined;
+    const disturbedAtMs = this.disturbedAtMs.get(name);
+    return disturbedAtMs === undefined ? undefined : disturbedAtMs - 1;
   }
 
   /** Law 19: once a command has got to its end, hosts that are there take pods, as long as their cluster answers. */
@@ -378,11 +445,16 @@ export class FakeHosts {
     // What was ill may have left etcd already, for the one that comes.
     const isIll = (name: string) =>
       machineOf(name) === own && (this.ails(name) !== undefined || this.isDead(name, others));
-    const isIllOwn = [who.name, ...others.map((one) => one.who.name), ...this.everMembers].some(isIll);
+    const isIllOwn = [who.name, ...others.map((one) => one.who.name), ...this.everMembers].some(
+      isIll,
+    );
     // A destroy that broke off has left its machine without any.
     const isOwn = (name: string) => machineOf(name) === own;
     const hasNone = !others.some((one) => one.id !== id && isOwn(one.who.name));
-    if (isIllOwn || (hasNone && [...this.everMembers].some((one) => one !== who.name && isOwn(one))))
+    if (
+      isIllOwn ||
+      (hasNone && [...this.everMembers].some((one) => one !== who.name && isOwn(one)))
+    )
       return;
     const [other] = ill;
     const [peer] = peers;

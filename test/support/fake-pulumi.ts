@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { CapstanError, isCapstanError, messageOf } from "../../src/api/error.js";
 import { sameJson, type Json, type JsonObject } from "../../src/api/json.js";
@@ -37,6 +38,8 @@ import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./fake-rec
 export interface FakeCheckpoint {
   resources: readonly RecordedResource[];
   pending: readonly PendingOperation[];
+  /** When records were last changed, by URN, milliseconds since the epoch. */
+  modifiedMs: ReadonlyMap<string, number>;
 }
 
 class StepFailed extends Error {}
@@ -72,7 +75,11 @@ export class FakePulumi implements StackEngine {
 
   async readState(): Promise<StackState> {
     await this.process.gate();
-    return { ...stateOf(this.checkpoint, this.cloud.parts), foreign: [] };
+    const times = [...this.checkpoint.modifiedMs].map(
+      ([urn, modifiedMs]) => [urn, { createdMs: 0, modifiedMs }] as const,
+    );
+    const state = stateOf(this.checkpoint, this.cloud.parts);
+    return { ...state, foreign: [], times: new Map(times) };
   }
 
   async pass(
@@ -292,9 +299,22 @@ export class FakePulumi implements StackEngine {
   ): Promise<void> {
     const inOrder = this.inOrder(resources);
     await this.process.write(() => {
+      this.checkpoint.modifiedMs = this.timesOf(inOrder);
       this.checkpoint.resources = inOrder;
       this.checkpoint.pending = pending;
     });
+  }
+
+  private timesOf(resources: readonly RecordedResource[]): ReadonlyMap<string, number> {
+    const { resources: before, modifiedMs } = this.checkpoint;
+    const known = new Map(before.map((one) => [one.urn, one]));
+    return new Map(
+      resources.map((one) => {
+        const other = known.get(one.urn);
+        const isSame = other === one || (other !== undefined && isDeepStrictEqual(other, one));
+        return [one.urn, (isSame ? modifiedMs.get(one.urn) : undefined) ?? this.cloud.nowMs];
+      }),
+    );
   }
 
   private inOrder(resources: readonly RecordedResource[]): readonly RecordedResource[] {

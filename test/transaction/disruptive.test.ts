@@ -6,7 +6,7 @@ import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { planTree } from "../../src/plan/changes/tree.js";
-import { drainCourseOf, drainHistories } from "../support/drain-histories.js";
+import { badRollouts, drainCourseOf, drainHistories } from "../support/drain-histories.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw, timesAsMany } from "../support/laws.js";
@@ -81,7 +81,10 @@ describe("hosts that are disturbed where they are", function () {
     const asked: string[] = [];
     const labelled = { kubelet: old, labels: { a: "b" }, tags: { team: "a" } };
     const engine = await running(worker({ kubelet: old }));
-    engine.cloud.hosts.onCordon = (what) => void asked.push(what);
+    engine.cloud.hosts.onCordon = (what) => {
+      if (what === "drain") asked.push(what);
+      return undefined;
+    };
     const plan = await engine.settle(goal(worker(labelled)));
     assert.ok(plan.steps.some(({ kind }) => kind === "update"));
     const simulated = await FakeEngine.running(goal(worker({ kubelet: old })));
@@ -166,10 +169,10 @@ describe("hosts that are disturbed where they are", function () {
   });
 
   it("hold the commit up while their cluster does not let them take pods again, and not for ever", async () => {
-    for (const [silences, retryable] of [
-      [3, true],
-      [Infinity, true],
-      [Infinity, false],
+    for (const [silences, retryable, looker] of [
+      [3, true, "up"],
+      [Infinity, true, "up"],
+      [Infinity, false, "loop"],
     ] as const) {
       const engine = await running(worker({ kubelet: old }));
       const { hosts } = engine.cloud;
@@ -181,10 +184,17 @@ describe("hosts that are disturbed where they are", function () {
         return Promise.reject(new CapstanError({ ...details, message }));
       };
       assert.equal(outcomeText(await engine.up(goal(worker({ kubelet: newer })))), "done");
-      assert.equal(hosts.cordoned.size, silences === Infinity ? 1 : 0);
+      const isLeft = silences === Infinity;
+      assert.equal(hosts.cordoned.size, isLeft ? 1 : 0);
       assert.match(reasons.join("\n"), /^hosts that stay have to take pods again: no API/m);
       const isTold = reasons.some((one) => one.includes("kubectl uncordon"));
-      assert.equal(isTold, silences === Infinity);
+      assert.equal(isTold, isLeft);
+      // Nothing is left to do then, so whoever looks at the cluster sees to it.
+      await engine.look(looker);
+      assert.equal(hosts.cordoned.size, isLeft ? 1 : 0, "it does not answer yet");
+      hosts.onCordon = () => undefined;
+      await engine.look(looker);
+      assert.deepEqual([...hosts.cordoned], []);
     }
   });
 
@@ -211,6 +221,45 @@ describe("hosts that are disturbed where they are", function () {
     assert.deepEqual(others, [1, 2]);
   });
 
+  it("count again once their Nodes have said so, and fail the change where these do not", async () => {
+    const bounds = { maxSurge: 0, maxUnavailable: 1 };
+    const pool = (kubelet: string) => machineDeployment("pool", 3, { kubelet }, bounds);
+    for (const how of ["unready", "mute"] as const) {
+      const engine = await running(pool(old));
+      const { hosts } = engine.cloud;
+      const specOf = (name: string) =>
+        engine.hosts().find(({ who }) => who.name === name)?.spec["kubelet"];
+      hosts.breaks = (name) =>
+        specOf(name) === newer && name.startsWith("pool") ? how : undefined;
+      const outcome = outcomeText(await engine.up(goal(pool(newer))));
+      assert.match(
+        outcome,
+        /^rolledBack: not ready after 4 s: LocalHost\/(pool-\S+) \(running, but its Node \1 has not become ready since its change\)$/,
+      );
+      assert.equal(updates(engine).length, 2, "one, and back again");
+      assert.deepEqual([...hosts.cordoned], []);
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    }
+  });
+
+  it("do not count while nobody can ask for their Nodes, and do where nobody may", async () => {
+    for (const [code, want] of [
+      [
+        "API_SERVER",
+        /^rolledBack: not ready after 4 s: .* \(running, but its cluster does not say/,
+      ],
+      ["NOT_FOUND", /^done$/],
+    ] as const) {
+      const engine = await running(worker({ kubelet: old }));
+      const retryable = code === "API_SERVER";
+      const failure = new CapstanError({ code, source: "cloud", message: "no answer", retryable });
+      engine.cloud.hosts.onReadiness = () =>
+        updates(engine).length === 1 ? Promise.reject(failure) : undefined;
+      assert.match(outcomeText(await engine.up(goal(worker({ kubelet: newer })))), want);
+      assert.deepEqual([...engine.cloud.hosts.cordoned], []);
+    }
+  });
+
   it("are not disturbed any more once the change is over its deadline", async () => {
     const engine = await running(worker({ kubelet: old }));
     const { hosts } = engine.cloud;
@@ -233,7 +282,23 @@ describe("hosts that are disturbed where they are", function () {
       40,
     ));
 
-  const defects = [
+  it("law 19: no more hosts are down at once than their bounds allow, where a change leaves all unready", async () => {
+    for (const one of badRollouts) {
+      const { violations, outcomes } = await drainCourseOf(one);
+      assert.deepEqual(violations, []);
+      assert.match(outcomes.join("\n"), /^up: rolledBack: not ready after 4 s: .*\nup: done$/);
+    }
+  });
+
+  /** The last look of a run lifts what is left, too. */
+  const endLifts = { find: "uncordons: true", replace: "uncordons: false" };
+  const defects: readonly {
+    readonly name: string;
+    readonly find: string;
+    readonly replace: string;
+    readonly also?: { readonly find: string; readonly replace: string };
+    readonly want: RegExp;
+  }[] = [
     {
       name: "nothing is drained before it is disturbed",
       find: "const disturbed = (keys ?? []).filter((key) => draining.has(key));",
@@ -248,28 +313,48 @@ describe("hosts that are disturbed where they are", function () {
     },
     {
       name: "pods come back to a host that does not run yet",
-      find: 'phase === "ready" && !disturbed.has(key)',
-      replace: "!disturbed.has(key)",
+      find: 'phase === "ready" && this.hosts.get(key)?.kind === "proven"',
+      replace: 'this.hosts.get(key)?.kind !== "open"',
       want: /^law 19: drain: \S+ takes pods before it runs again$/,
     },
     {
       name: "whoever goes on knows of no cordon",
       find: "if (!follow)",
       replace: "if (true)",
+      also: endLifts,
       want: /^law 19: drain: \S+ is left without pods$/,
     },
     {
       name: "nobody lifts a cordon",
       find: "await cluster?.uncordon(hosts.map(nodeHostOf));",
       replace: "",
+      also: endLifts,
       want: /^law 19: drain: \S+ is left without pods$/,
     },
-  ] as const;
-  for (const { name, find, replace, want } of defects) {
+    {
+      name: "a host counts as soon as its cloud runs it",
+      find: "withPending(observation, new Set(this.drains.unready().keys()))",
+      replace: "observation",
+      want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
+    },
+    {
+      name: "a host counts by what its Node has said before it was changed",
+      find: "readyAtMs >= changed.sinceMs",
+      replace: "readyAtMs > 0",
+      want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
+    },
+    {
+      name: "whoever looks leaves the cordons of a settled cluster",
+      find: "if (uncordons)",
+      replace: "if (false)",
+      want: /^law 19: drain: \S+ is left without pods$/,
+    },
+  ];
+  for (const { name, find, replace, also, want } of defects) {
     it(`law 19 sees that ${name}`, async () => {
       const folder = copyEdited(
         ["dist/src", "dist/providers", "dist/test/support"],
-        [{ find, replace }],
+        [{ find, replace }, ...(also === undefined ? [] : [also])],
       );
       try {
         const module = join(folder, "dist/test/support/drain-histories.js");
@@ -277,7 +362,8 @@ describe("hosts that are disturbed where they are", function () {
           drainCourseOf: typeof drainCourseOf;
         };
         const found: string[] = [];
-        for (const drawn of fc.sample(drainHistories, { numRuns: 60, seed: 19 })) {
+        const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
+        for (const drawn of [...badRollouts, ...sampled]) {
           const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((one) => want.test(one))) break;

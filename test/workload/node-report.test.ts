@@ -44,6 +44,21 @@ describe("what a Node says of itself", () => {
     });
   });
 
+  it("is who keeps pods from it, if anybody does", () => {
+    const annotations = { "capstan.dev/cordoned": "2026-05-04T10:11:12Z" };
+    const saidBy = (unschedulable: boolean, metadata?: ReportingNode["metadata"]) =>
+      nodeReportOf({ ...node, metadata, spec: { unschedulable } })?.cordonedBy;
+    assert.deepEqual(
+      [
+        saidBy(true, { annotations }),
+        saidBy(true, {}),
+        saidBy(true),
+        saidBy(false, { annotations }),
+      ],
+      ["capstan", "others", "others", undefined],
+    );
+  });
+
   it("is nothing before its kubelet has said anything", () => {
     assert.equal(nodeReportOf({ metadata: { name: "a" } }), undefined);
     const nodeInfo = { kubeletVersion: "", containerRuntimeVersion: "", osImage: "" };

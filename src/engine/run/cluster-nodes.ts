@@ -108,10 +108,17 @@ function certificatesIn(
   );
 }
 
-/** The Nodes of the target's machines bear what these want them to. Throws what `nodesAmong` throws. */
+/** What the Nodes of a settled cluster are to bear. */
+interface KeptNodes {
+  readonly target: Target;
+  /** Those of the target take pods again that a drain of ours has cordoned: nobody is at work who could have done that just now. */
+  readonly uncordons: boolean;
+}
+
+/** The Nodes of the target's machines bear what these want them to, and nothing that a run has left. Throws what `nodesAmong` throws. */
 async function keepMarks(
   { bootstrap, observation, records, context }: SeenHosts,
-  target: Target,
+  { target, uncordons }: KeptNodes,
 ): Promise<void> {
   const hosts = presentAmong(
     target.machines.map(({ host }) => host),
@@ -124,14 +131,18 @@ async function keepMarks(
   const [first] = hosts.values();
   if (first === undefined || !keepsControlPlane(target)) return;
   const cluster = await bootstrap.workloadBeside(observation, first, records, context);
-  await cluster.keepMarks(marked);
+  try {
+    await cluster.keepMarks(marked);
+  } finally {
+    if (uncordons) await cluster.uncordon(marked.map(({ host }) => host));
+  }
 }
 
 /** Once, at the end of a run: all is done by then, and whoever looks next does what fails. */
-export async function tryToKeepMarks(seen: SeenHosts, target: Target): Promise<void> {
+export async function tryToKeepMarks(seen: SeenHosts, kept: KeptNodes): Promise<void> {
   if (seen.records.transaction?.keys === undefined) return;
   try {
-    await keepMarks(seen, target);
+    await keepMarks(seen, kept);
   } catch (error) {
     if (!isCapstanError(error)) throw error;
   }

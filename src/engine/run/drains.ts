@@ -60,6 +60,11 @@ export class Drains {
     return this.cordons.lift(plan, observation, waits);
   }
 
+  /** As `Cordons.unready` tells. */
+  unready(): ReadonlyMap<NodeKey, string> {
+    return this.cordons.unready();
+  }
+
   /**
    * Which deletions of a pass may go now. Until no pod that has to go is left on any of the hosts that it deletes or disturbs, and no volume
    * on those that go, or the time is up; a host that a hook holds stays, with everything that it needs. Before a commit, hosts that stay take pods again.
@@ -70,6 +75,7 @@ export class Drains {
     const disturbed = (keys ?? []).filter((key) => draining.has(key));
     const leaving = [...leavingAmong(deletions, waits), ...disturbedAmong(disturbed, waits)];
     const asks = hasNodes(waits);
+    if (asks) this.cordons.add(disturbed);
     const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
     if (leaving.length === 0 || (!asks && !mayBeHeld)) return { going: deletions };
     const observation = await waits.observe();
@@ -97,7 +103,6 @@ export class Drains {
     waits: Waits,
   ): Promise<void> {
     const { clock, stop, report } = waits;
-    this.cordons.add(nodes.flatMap(({ key, stays }) => (stays ? [key] : [])));
     const clearings = nodes.map(
       ({ key, host, terms, rules }) => new HostClearing(key, nodeHostOf(host), terms, rules),
     );

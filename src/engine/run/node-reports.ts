@@ -23,6 +23,8 @@ export interface Looked {
   readonly context: CallContext;
   /** Somebody wants to know how etcd is: one more round of calls. */
   readonly asksEtcd?: boolean;
+  /** The records are those of an earlier look: by now somebody may be at work, whose cordons nobody lifts. */
+  readonly isRemembered?: boolean;
 }
 
 /**
@@ -91,13 +93,14 @@ export class NodeReports {
     if (transaction === undefined || observation.nodes === undefined) return;
     const bootstrap = this.bootstrapOf(transaction.target, provider);
     if (bootstrap === undefined) return;
-    await tryToKeepMarks({ bootstrap, observation, records, context }, transaction.target);
+    const seen = { bootstrap, observation, records, context };
+    await tryToKeepMarks(seen, { target: transaction.target, uncordons: !isOpen(records) });
   }
 
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
   async of(
     { observedResources }: Pick<Observation, "observedResources">,
-    { provider, records, context }: Looked,
+    { provider, records, context, isRemembered = false }: Looked,
   ): Promise<ReadonlyMap<NodeKey, NodeReport> | undefined> {
     const { transaction } = records;
     if (transaction?.keys === undefined) return undefined;
@@ -109,7 +112,9 @@ export class NodeReports {
     try {
       const seen = { bootstrap, observation: { observedResources }, records, context };
       const nodes = await nodesAmong(seen, provider.hostKind);
-      if (this.keepsMarks && !isOpen(records)) await tryToKeepMarks(seen, target);
+      if (this.keepsMarks && !isOpen(records)) {
+        await tryToKeepMarks(seen, { target, uncordons: !isRemembered && hasCordons(nodes) });
+      }
       this.silent.answered(clusterUid);
       return nodes;
     } catch (error) {
@@ -124,4 +129,9 @@ export class NodeReports {
   private bootstrapOf(target: Target, provider: InfrastructureProvider): RunBootstrap | undefined {
     return RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
   }
+}
+
+/** Whether a drain of ours keeps pods from any of these Nodes. Pure. */
+export function hasCordons(nodes: ReadonlyMap<NodeKey, NodeReport>): boolean {
+  return [...nodes.values()].some((node) => node.cordonedBy === "capstan");
 }

@@ -34,12 +34,18 @@ export class ReadinessDeadline {
     if (deadline !== undefined) this.progressAtMs.set(deadline.deployment, nowMs);
   }
 
-  /** Throws DEADLINE when it has run out for any of these. `ready`: those of them that run already. */
-  check(missing: readonly NodeKey[], nowMs: number, ready: ReadonlySet<NodeKey> = new Set()): void {
+  /** Throws DEADLINE when it has run out for any of these. `why`: what keeps those of them from counting that run already. */
+  check(
+    missing: readonly NodeKey[],
+    nowMs: number,
+    why: ReadonlyMap<NodeKey, string> = new Map(),
+  ): void {
     const { timeoutMs, sinceMs, deadlineAtMs } = this.limits;
-    const hosts = missing
-      .map((key) => (ready.has(key) ? `${key} (ready, but not yet for its minReadySeconds)` : key))
-      .join(", ");
+    const textOf = (key: NodeKey) => {
+      const reason = why.get(key);
+      return reason === undefined ? key : `${key} (${reason})`;
+    };
+    const hosts = missing.map(textOf).join(", ");
     for (const key of missing) {
       const deadline = this.deadlines.get(key);
       if (deadline === undefined) continue;

@@ -38,6 +38,7 @@ import { Drains } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import { remainingPlan } from "./remaining-plan.js";
+import { withPending } from "./joining-hosts.js";
 import { importsOf, isRecording, shownBy } from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
@@ -147,7 +148,7 @@ export class Run {
         const { bootstrap, observed, state: records } = this;
         if (bootstrap !== undefined && observed !== undefined) {
           const seen = { bootstrap, observation: observed, records, context: this.context() };
-          await tryToKeepMarks(seen, this.goal.target);
+          await tryToKeepMarks(seen, { target: this.goal.target, uncordons: true });
         }
         const { passes, inventory } = this;
         return omitUndefined({ kind: "done", passes, inventory });
@@ -225,7 +226,10 @@ export class Run {
       shown: this.shown,
       done: this.done,
       tried: this.tried,
-      available: this.availability.among(observation, options.clock.now()),
+      available: this.availability.among(
+        withPending(observation, new Set(this.drains.unready().keys())),
+        options.clock.now(),
+      ),
       nowMs: options.clock.now(),
       unsettled: options.engine.unsettled,
       failure: this.failure?.message,
@@ -455,6 +459,7 @@ export class Run {
       goal,
       availability,
       bootstrap,
+      unready: () => this.drains.unready(),
       recorded: () => this.state,
       observe: () => this.observeInBetween(),
     });

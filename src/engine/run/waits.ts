@@ -12,6 +12,7 @@ import type { StackState } from "../backend/state.js";
 import type { AvailabilityTracker } from "./availability.js";
 import { callsFailed, failedToStart, withConsoles } from "./failures.js";
 import { callContext } from "./handler-session.js";
+import { withPending } from "./joining-hosts.js";
 import type { Observation } from "./observe.js";
 import { ReadinessDeadline } from "./readiness-deadline.js";
 import type { RunBootstrap } from "./run-bootstrap.js";
@@ -30,9 +31,14 @@ export interface Waits {
   /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
   readonly liveAnnotations?: MachineAnnotations;
   readonly report: (event: RunEvent) => void;
+  /** Hosts that were changed where they are and do not count yet, whatever their cloud says, each with the reason; absent: none. */
+  unready?(): ReadonlyMap<NodeKey, string>;
   recorded(): StackState;
   observe(): Promise<Observation>;
 }
+
+/** Why a host that runs does not serve. */
+const proves = "ready, but not yet for its minReadySeconds";
 
 /** Until they serve, or one of them never will: what to do then is decided from a new look. */
 export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Waits): Promise<void> {
@@ -51,10 +57,12 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
     await clock.sleep(backoffMs(pollBackoff, looks), stop);
     const observation = await waits.observe();
     await waits.bootstrap?.settle(context, observation, keys, waits.recorded());
-    const available = waits.availability.among(observation, clock.now());
+    const unready = waits.unready?.() ?? new Map<NodeKey, string>();
+    const counted = withPending(observation, new Set(unready.keys()));
+    const available = waits.availability.among(counted, clock.now());
     const present = presentAmong(keys, observation);
     const phaseOf = (key: NodeKey) => present.get(key)?.phase ?? "gone";
-    for (const proof of waits.availability.proving(observation, clock.now())) {
+    for (const proof of waits.availability.proving(counted, clock.now())) {
       if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
       proving.add(proof.key);
       report({ kind: "proving", ...proof });
@@ -70,7 +78,8 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
       if (failed.length > 0) throw failedToStart(failed);
       if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
       const ready = missing.filter((key) => phaseOf(key) === "ready");
-      readinessDeadline.check(missing, clock.now(), new Set(ready));
+      const why = ready.map((key) => [key, unready.get(key) ?? proves] as const);
+      readinessDeadline.check(missing, clock.now(), new Map(why));
     } catch (error) {
       throw withConsoles(error, await waits.bootstrap?.printedBy(context, observation, missing));
     }

@@ -20,6 +20,16 @@ export interface MarkedHost {
   readonly marks: NodeMarks;
 }
 
+/** A Node, as far as it tells whether its host is as it was before it was disturbed. */
+export interface NodeReadiness {
+  /** Of the Node object. */
+  readonly name: string;
+  /** Since when a drain of ours has cordoned it, milliseconds since the epoch; absent: none has. */
+  readonly cordonedAtMs?: number;
+  /** Until when its kubelet may last have said that it is ready, milliseconds since the epoch; absent: it is not. */
+  readonly readyAtMs?: number;
+}
+
 /**
  * How hosts join a cluster and leave it, as its own API server lets them. Every call throws API_SERVER, retryable where
  * the same may go well later.
@@ -33,6 +43,8 @@ export interface WorkloadCluster {
   extend(host: Identity, expiresAtMs: number): Promise<void>;
   /** The Nodes of hosts that have joined, by the hosts' names: what each says of itself, undefined of one that has said nothing yet. */
   nodes(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>>;
+  /** How the Nodes of hosts are after these were changed where they are, by the hosts' names; nothing of a host that has no Node. */
+  readiness(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReadiness>>;
   /** No token of the host is good any more. Success also when there is none. */
   revoke(host: Identity): Promise<void>;
   /**
