@@ -1,5 +1,5 @@
 import { digestOf } from "../api/digest.js";
-import { hasCordons, type NodeReports } from "../engine/run/node-reports.js";
+import type { NodeReports } from "../engine/run/node-reports.js";
 import type { NodeKey } from "../graph/graph.js";
 import { mapBounded } from "../provider/bounded.js";
 import type { CallContext, InfrastructureProvider, NodeReport } from "../provider/port.js";
@@ -8,7 +8,7 @@ import type { ClusterState } from "./cluster-state.js";
 import { lookPaced, type Pace } from "./paced-looks.js";
 
 interface NodePolling extends Pace {
-  readonly nodeReports: Pick<NodeReports, "of" | "etcdOf">;
+  readonly nodeReports: Pick<NodeReports, "of" | "etcdOf" | "isToLift">;
   readonly providers: readonly InfrastructureProvider[];
   readonly context: CallContext;
   readonly remembered: () => ReadonlyMap<string, ClusterState>;
@@ -46,7 +46,7 @@ async function inspect(key: string, cluster: ClusterState, polling: NodePolling)
   // Work that went on meanwhile has looked for itself.
   if (cluster.baseline !== baseline) return;
   // Nobody who works on it would have left a cordon to a settled cluster: it is lifted under the lock of its stack.
-  const isLeftOver = hasCordons(nodes);
+  const isLeftOver = nodeReports.isToLift(nodes, looked);
   if (!isLeftOver && nodesDigestOf(nodes, etcd?.health) === baseline.nodesDigest) return;
   cluster.unsettled();
   onChange(key);

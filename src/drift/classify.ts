@@ -137,7 +137,7 @@ export interface DriftReport {
   readonly listed: number;
   /** In name order within each class; the classes as in `driftClasses`. */
   readonly items: readonly DriftItem[];
-  /** The last transaction was taken back. */
+  /** The last transaction was taken back, and was to make something new. */
   readonly wasTakenBack?: true;
   /** Why the cloud could not be read. */
   readonly unreadable?: string;
@@ -207,7 +207,7 @@ export function classifyDrift(
     workers,
     listed,
     items,
-    wasTakenBack: state.transaction?.goal.kind === "takeBack" ? true : undefined,
+    wasTakenBack: wasHostTakenBack(state) ? true : undefined,
     unreadable: "failed" in sight ? sight.failed : undefined,
     health: told && withoutAilments(told.health),
     notChecked: uncheckedAmong(settled, provider),
@@ -267,6 +267,12 @@ function settledResources(state: PriorState): RecordedResource[] {
   return cloudResources(state).filter(
     ({ key, unfinished }) => wanted.has(key) && !unfinished && !interrupted.has(key),
   );
+}
+
+/** Of what only changes in place no name tells that it was tried. */
+function wasHostTakenBack({ transaction }: PriorState): boolean {
+  if (transaction?.goal.kind !== "takeBack") return false;
+  return (transaction.attempts.at(-1)?.summary.create ?? 0) > 0;
 }
 
 type SubjectOf = (resource: Pick<RecordedResource, "kind" | "name" | "id" | "parent">) => Subject;

@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { Duplex, PassThrough } from "node:stream";
@@ -5,7 +6,7 @@ import { connect, type TLSSocket } from "node:tls";
 import { type CoreV1Api, type KubeConfig, PortForward, type V1Pod } from "@kubernetes/client-node";
 import { issueCertificate } from "../bootstrap/certificates/certificate.js";
 import { clockSkewMs } from "../bootstrap/certificates/cluster-keys.js";
-import { type HostKeys, trustedPem } from "../bootstrap/certificates/key-ring.js";
+import { type HostKeys, trustedKeys, trustedPem } from "../bootstrap/certificates/key-ring.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { messageOf } from "../api/error.js";
 import { timeText } from "../api/time-text.js";
@@ -205,7 +206,9 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
       rejectUnauthorized: false,
       ...(await credentials(access)),
     });
-    const certificateUntilMs = await trusted(socket, limit);
+    // Its channel is closed under it in the end, of which perhaps nobody waits to be told.
+    socket.on("error", () => undefined);
+    const certificateUntilMs = await trusted(socket, access);
     const answer = await answerOf(socket, path, body, limit);
     return { answer, certificateUntilMs };
   } catch (error) {
@@ -217,20 +220,29 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
 }
 
 /** Until when the certificate counts that the other side has shown, milliseconds since the epoch. Throws where it counts for nothing. */
-async function trusted(socket: TLSSocket, { signal, seconds }: TimeLimit): Promise<number> {
+async function trusted(socket: TLSSocket, { limit, keys }: EtcdAccess): Promise<number> {
+  const { signal, seconds } = limit;
   try {
     await once(socket, "secureConnect", { signal });
   } catch (error) {
     throw signal.aborted ? new Error(`no answer within ${seconds} s`, { cause: error }) : error;
   }
-  const untilMs = Date.parse(socket.getPeerCertificate().valid_to);
+  const shown = socket.getPeerCertificate();
+  const untilMs = Date.parse(shown.valid_to);
   if (socket.authorized) return untilMs;
-  // Its channel is closed under it, of which nobody waits to be told.
-  socket.on("error", () => undefined);
   const reason = String(socket.authorizationError);
-  throw reason === "CERT_HAS_EXPIRED"
+  // Of several things that are wrong only the last one is told: an expired one may be a stranger's as well.
+  throw reason === "CERT_HAS_EXPIRED" && isSigned(shown.raw, keys)
     ? new ExpiredCertificate(untilMs)
     : new Error(`its certificate is refused (${reason})`);
+}
+
+/** Whether an authority that a cluster trusts for its etcd has signed a certificate. */
+function isSigned(certificate: Buffer, keys: HostKeys): boolean {
+  const own = new X509Certificate(certificate);
+  return trustedKeys(keys).some(({ etcd }) =>
+    own.verify(new X509Certificate(etcd.certificatePem).publicKey),
+  );
 }
 
 /** The client has no deadline for a connection that nobody takes; one that comes late is closed. */

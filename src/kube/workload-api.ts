@@ -198,9 +198,9 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
-  async removeMember(host: NodeHost): Promise<void> {
+  async removeMember(host: NodeHost, signal: AbortSignal): Promise<void> {
     const { keys, clock } = this.access;
-    const limit = timeLimit(removalWithinMs);
+    const limit = timeLimit(removalWithinMs, signal);
     await this.call(`take ${host.name} out of etcd`, async (api, config) => {
       const { items } = await api.listNode({}, until(limit.signal));
       const node = memberNodeOf(items, host);

@@ -101,6 +101,8 @@ export interface NodeReport {
   readonly conditions?: readonly ReportedCondition[];
   /** Who keeps pods from the Node: a drain of ours, or somebody else; absent: nobody, or nobody has asked. */
   readonly cordonedBy?: "capstan" | "others";
+  /** A drain of ours has cordoned the Node, somebody else has let it take pods again, and our mark is left; absent: it is not. */
+  readonly cordonMarkIsLeft?: true;
 }
 
 export interface NodeAddress {

@@ -16,8 +16,17 @@ export function cordonedBy({ metadata, spec }: CordonedNode): "capstan" | "other
   return metadata?.annotations?.[cordonAnnotation] === undefined ? "others" : "capstan";
 }
 
-/** Since when a drain of ours has kept pods from a Node, milliseconds since the epoch; undefined: none has, or it does not tell. Pure. */
-export function cordonedAtMsOf({ metadata }: CordonedNode): number | undefined {
+/**
+ * Whether a Node takes pods that a drain of ours has cordoned: somebody has lifted that by another way, and our mark is left. It has to go, as it
+ * would call the next cordon ours. Pure.
+ */
+export function isMarkLeft({ metadata, spec }: CordonedNode): boolean {
+  return spec?.unschedulable !== true && metadata?.annotations?.[cordonAnnotation] !== undefined;
+}
+
+/** Since when a drain of ours has kept pods from a Node, milliseconds since the epoch; undefined: none does, or it does not tell. Pure. */
+export function cordonedAtMsOf({ metadata, spec }: CordonedNode): number | undefined {
+  if (spec?.unschedulable !== true) return undefined;
   const sinceMs = Date.parse(metadata?.annotations?.[cordonAnnotation] ?? "");
   return Number.isNaN(sinceMs) ? undefined : sinceMs;
 }

@@ -1,7 +1,7 @@
 import { timeText } from "../api/time-text.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeAddress, NodeReport, ReportedCondition } from "../provider/port.js";
-import { type CordonedNode, cordonedBy } from "./cordon.js";
+import { type CordonedNode, cordonedBy, isMarkLeft } from "./cordon.js";
 
 /** A Node as its API server shows it, as far as it says what runs there. Source: core/v1, NodeStatus. */
 export interface ReportingNode extends CordonedNode {
@@ -47,6 +47,7 @@ export function nodeReportOf(node: ReportingNode): NodeReport | undefined {
     addresses: addresses?.map(({ type, address }) => ({ type, address })),
     conditions: conditions?.map(reported),
     cordonedBy: cordonedBy(node),
+    cordonMarkIsLeft: isMarkLeft(node) ? true : undefined,
   });
 }
 

@@ -43,8 +43,10 @@ async function look(
   const ended = new AbortController();
   const told: string[] = [];
   let asked = 0;
+  const reports = new NodeReports(() => assert.fail("nobody else is asked"));
   const polling = {
     nodeReports: {
+      isToLift: reports.isToLift.bind(reports),
       of: () => {
         asked += 1;
         return Promise.resolve(said);
@@ -100,13 +102,44 @@ describe("a look at the Nodes of settled clusters", () => {
     const sight = await engine.sight();
     assert.ok("observedResources" in sight);
     const { cordoned } = engine.cloud.hosts;
+    engine.cloud.hosts.nodeSays = () => ({ kubelet: "1.34.2" });
     for (const { who } of engine.hosts()) cordoned.add(who.name);
     const context = callContext(clock, new AbortController().signal);
     const nodeReports = new NodeReports(engine.openWorkload, true);
     await nodeReports.of(sight, { provider, records, context, isRemembered: true });
     assert.equal(cordoned.size, 1);
-    await nodeReports.of(sight, { provider, records, context });
+    const nodes = await nodeReports.of(sight, { provider, records, context });
     assert.equal(cordoned.size, 0);
+    const seen = [...(nodes?.values() ?? [])].map(({ cordonedBy }) => cordonedBy);
+    assert.deepEqual(seen, [undefined], "as they are after it");
+  });
+
+  it("looks less and less at what a cluster does not let it lift", async () => {
+    const engine = await FakeEngine.running(
+      desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]),
+      { traits: { ...plainWorld, joins: true } },
+    );
+    const { provider, prior: records } = engine;
+    const sight = await engine.sight();
+    assert.ok("observedResources" in sight);
+    const { cordoned } = engine.cloud.hosts;
+    for (const { who } of engine.hosts()) cordoned.add(who.name);
+    const clock = new FakeClock(0, "manual");
+    const context = callContext(clock, new AbortController().signal);
+    const looked = { provider, records, context };
+    const nodeReports = new NodeReports(async (access) => {
+      const workload = await engine.openWorkload(access);
+      workload.uncordon = () => Promise.reject(refused);
+      return workload;
+    }, true);
+    const nodes = (await nodeReports.of(sight, looked)) ?? new Map<NodeKey, NodeReport>();
+    const isToLift = () => nodeReports.isToLift(nodes, looked);
+    assert.equal(isToLift(), false);
+    clock.advance(60_000);
+    assert.equal(isToLift(), true);
+    await nodeReports.of(sight, looked);
+    clock.advance(60_000);
+    assert.equal(isToLift(), false);
   });
 
   it("has a cluster looked at in full whose etcd is otherwise, in whatever words", async () => {

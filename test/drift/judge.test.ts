@@ -3,6 +3,7 @@ import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { CapstanError } from "../../src/api/error.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { updatePolicyAnnotation } from "../../src/api/update-policy.js";
+import { classifyDrift } from "../../src/drift/classify.js";
 import { decisionText } from "../../src/drift/drift-text.js";
 import { hasCorrections, hasDrift, type JudgedDrift } from "../../src/drift/judge.js";
 import {
@@ -260,6 +261,22 @@ describe("how much is corrected at a time", () => {
 });
 
 describe("whose turn it is where hosts were replaced in vain", () => {
+  it("is what differs only after something new was taken back: what changes in place bears no name to tell it by", async () => {
+    const engine = await running(desiredWith(openly));
+    const sight = await engine.sight();
+    const { transaction } = engine.prior;
+    assert.ok(transaction !== undefined);
+    const wasTakenBack = (create: number) => {
+      const summary = { create, update: 1, delete: 0, lines: [] };
+      const ending = { kind: "rolledBack", failure: "no room" } as const;
+      const tried = { ...transaction, endedAtMs: 0, summary, ending };
+      const back = { ...transaction, goal: { kind: "takeBack" }, attempts: [tried] } as const;
+      const state = { ...engine.prior, transaction: back };
+      return classifyDrift(state, sight, engine.provider).wasTakenBack;
+    };
+    assert.deepEqual([wasTakenBack(1), wasTakenBack(0)], [true, undefined]);
+  });
+
   const asks = (bound: string) =>
     annotated({ [maxUnhealthy]: "100%", [maxInFlight]: bound }, cluster());
   const cases: {

@@ -14,7 +14,7 @@ import { timeLimit } from "../../src/kube/time-limit.js";
 const dayMs = 24 * 3_600_000;
 /** To the second, as certificates have it. */
 const nowMs = Math.floor(Date.now() / 1_000) * 1_000;
-const names = ["cp-0", "cp-1"];
+const names = ["cp-0", "cp-1", "cp-2"];
 
 /** A member of etcd by its JSON gateway. `heard`: the paths that it was asked for. */
 async function memberCalled(name: string, keys: ClusterKeys, untilMs: number, heard: string[]) {
@@ -72,10 +72,13 @@ describe("a certificate that a member of etcd shows", () => {
     const until = new Map([
       ["cp-0", nowMs + dayMs],
       ["cp-1", nowMs - dayMs],
+      ["cp-2", nowMs - dayMs],
     ]);
     const heard: string[] = [];
+    const strange = await newClusterKeys(nowMs, "ECDSA-P256");
+    const keysOf = (name: string) => (name === "cp-2" ? strange : keys);
     const members = await Promise.all(
-      names.map((name) => memberCalled(name, keys, until.get(name) ?? 0, heard)),
+      names.map((name) => memberCalled(name, keysOf(name), until.get(name) ?? 0, heard)),
     );
     const ports = members.map((one, index): [string, number] => [
       names[index] ?? "",
@@ -104,8 +107,13 @@ describe("a certificate that a member of etcd shows", () => {
         because: `its certificate has expired on ${timeText(nowMs - dayMs)}`,
         certificateUntilMs: until.get("cp-1"),
       });
+      // A stranger's says nothing of a host.
+      assert.deepEqual(answers.get("cp-2"), {
+        kind: "silent",
+        because: "its certificate is refused (CERT_HAS_EXPIRED)",
+      });
       assert.deepEqual(
-        heard.filter((one) => one.startsWith("cp-1")),
+        heard.filter((one) => !one.startsWith("cp-0")),
         [],
       );
     } finally {

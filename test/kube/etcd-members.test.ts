@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
+import { setTimeout as pause } from "node:timers/promises";
 import type { AddressInfo } from "node:net";
 import { CoreV1Api, KubeConfig } from "@kubernetes/client-node";
 import { type WebSocket, WebSocketServer } from "ws";
@@ -70,6 +71,21 @@ describe("a question to a member of etcd", () => {
       assert.equal(message, "no member of etcd answers: its connection was closed");
     });
   }
+
+  it("ends with whoever asks also where a member takes a connection and says nothing", async () => {
+    const asker = new AbortController();
+    const closings: Promise<unknown>[] = [];
+    const connected = (client: WebSocket) => {
+      // The first word of a handshake.
+      client.on("message", () => asker.abort());
+      closings.push(once(client, "close"));
+    };
+    const message = await silenceOf(connected, timeLimit(10 * 60_000, asker.signal));
+    assert.match(message, /^no member of etcd answers: /);
+    // Its socket ends then, and nobody waits for it any more.
+    await Promise.all(closings);
+    await pause(100);
+  });
 
   it("ends with whoever asks", async () => {
     const asker = new AbortController();

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { cordonedAtMsOf } from "../../src/workload/cordon.js";
 import { nodeFields } from "../../src/drift/node-fields.js";
 import { nodeReportOf, type ReportingNode } from "../../src/workload/node-report.js";
 
@@ -57,6 +58,19 @@ describe("what a Node says of itself", () => {
       ],
       ["capstan", "others", "others", undefined],
     );
+  });
+
+  it("tells of a mark of ours that is left where somebody else has let it take pods again", () => {
+    const annotations = { "capstan.dev/cordoned": "2026-05-04T10:11:12Z" };
+    const saidBy = (unschedulable: boolean, metadata?: ReportingNode["metadata"]) =>
+      nodeReportOf({ ...node, metadata, spec: { unschedulable } })?.cordonMarkIsLeft;
+    assert.deepEqual(
+      [saidBy(false, { annotations }), saidBy(true, { annotations }), saidBy(false, {})],
+      [true, undefined, undefined],
+    );
+    const since = (unschedulable: boolean) =>
+      cordonedAtMsOf({ metadata: { annotations }, spec: { unschedulable } });
+    assert.deepEqual([since(true), since(false)], [Date.parse("2026-05-04T10:11:12Z"), undefined]);
   });
 
   it("is nothing before its kubelet has said anything", () => {

@@ -69,7 +69,7 @@ export class MoveToFiles {
       await this.untilAtRest(await objects.pause());
     }
     try {
-      return await this.move.locked((engine) => this.handOver(engine));
+      return await this.move.locked((engine) => this.handOver(engine, isTheirs));
     } catch (error) {
       const isBusy = isCapstanError(error) && error.code === "LOCKED" && !this.isOver;
       if (!isBusy) {
@@ -94,12 +94,14 @@ export class MoveToFiles {
   }
 
   /** Under the stack's lock. */
-  private async handOver(engine: StackEngine): Promise<Moved | undefined> {
+  private async handOver(engine: StackEngine, isTheirs: boolean): Promise<Moved | undefined> {
     const { move } = this;
     const { stack, objects, server, provider, context, options } = move;
     const { clock, by, interruption } = context;
     const state = await engine.readState(stack);
-    if (!canHandOver(state)) return undefined;
+    // What a controller has begun it ends; nobody else is waited for.
+    if (isTheirs && !canHandOver(state)) return undefined;
+    refuseUnfinished(stack, state);
     const underWay = handOverHere(move, state);
     // An attempt that was begun has written them before, when all its objects were there.
     if (state.transaction?.owner !== fileOwner) {

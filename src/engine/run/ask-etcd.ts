@@ -15,6 +15,8 @@ interface EtcdQuestioned extends HostRecords {
   readonly bootstrap: RunBootstrap;
   readonly observation: Observation;
   readonly context: CallContext;
+  /** All that the cloud shows, also what a run leaves alone. */
+  readonly shown: Pick<Observation, "observedResources" | "unrecorded">;
   /** What records and cloud know of members. */
   readonly hosts: readonly SeenMember[];
   /** One of them that runs. */
@@ -47,18 +49,19 @@ export async function askEtcd(asked: EtcdQuestioned): Promise<EtcdAnswered | und
  * breaks off is in no record. Names of hosts are used once, so that nobody else's can be among them. Pure.
  */
 function forgottenMembers(report: EtcdReport, asked: EtcdQuestioned): DeadMember[] {
-  const { target, records, hostKind, observation, hosts } = asked;
+  const { target, records, hostKind, shown, hosts } = asked;
   const { transaction } = records;
   if (transaction === undefined) return [];
-  const shown = [...observation.observedResources.values(), ...observation.unrecorded].flatMap(
-    (one) => (one === "gone" || one.phase === "gone" ? [] : [one.who.name]),
+  const living = [...shown.observedResources.values(), ...shown.unrecorded].flatMap((one) =>
+    one === "gone" || one.phase === "gone" ? [] : [one.who.name],
   );
-  const known = new Set([...shown, ...hosts.map(({ member }) => member.name)]);
+  const known = new Set([...living, ...hosts.map(({ member }) => member.name)]);
   const isMember = memberJudge({ target, records, hostKind });
   const cluster = clusterIn(target);
-  return report.members.flatMap(({ name = "", host, answer }) => {
-    const isNowhere = host === undefined && answer.kind === "silent" && !known.has(name);
-    if (!isNowhere || !wasSpent(transaction.spent, name) || !isMember(name)) return [];
+  return report.members.flatMap(({ name, host, answer }) => {
+    // One without a name was added to etcd and has never run.
+    if (name === undefined || host !== undefined || answer.kind !== "silent") return [];
+    if (known.has(name) || !wasSpent(transaction.spent, name) || !isMember(name)) return [];
     return [{ who: identityOf(cluster, transaction.clusterUid, hostKind, name), status: {} }];
   });
 }

@@ -1,4 +1,4 @@
-import { isCapstanError } from "../../api/error.js";
+import { type CapstanError, isCapstanError } from "../../api/error.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { isHostKey } from "../../plan/decisions/hosts.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
@@ -81,8 +81,14 @@ export async function etcdAmong(
   });
   if (because !== undefined) return unknown(because);
   try {
-    const asked = { bootstrap, observation, target, records, hostKind, hosts, running, context };
-    const answered = await askEtcd(asked);
+    const known = { target, records, hostKind, hosts, running };
+    const answered = await askEtcd({
+      ...known,
+      bootstrap,
+      observation,
+      shown: observation,
+      context,
+    });
     return (
       answered && {
         health: answered.health,
@@ -131,19 +137,22 @@ async function keepMarks(
   const [first] = hosts.values();
   if (first === undefined || !keepsControlPlane(target)) return;
   const cluster = await bootstrap.workloadBeside(observation, first, records, context);
-  try {
-    await cluster.keepMarks(marked);
-  } finally {
-    if (uncordons) await cluster.uncordon(marked.map(({ host }) => host));
-  }
+  // First, as pods wait for it.
+  if (uncordons) await cluster.uncordon(marked.map(({ host }) => host));
+  await cluster.keepMarks(marked);
 }
 
-/** Once, at the end of a run: all is done by then, and whoever looks next does what fails. */
-export async function tryToKeepMarks(seen: SeenHosts, kept: KeptNodes): Promise<void> {
-  if (seen.records.transaction?.keys === undefined) return;
+/** Once, at the end of a run: all is done by then, and whoever looks next does what fails. What it failed with, if it did. */
+export async function tryToKeepMarks(
+  seen: SeenHosts,
+  kept: KeptNodes,
+): Promise<CapstanError | undefined> {
+  if (seen.records.transaction?.keys === undefined) return undefined;
   try {
     await keepMarks(seen, kept);
+    return undefined;
   } catch (error) {
     if (!isCapstanError(error)) throw error;
+    return error;
   }
 }

@@ -125,7 +125,8 @@ export class Cordons {
   ): Promise<void> {
     const left = waits.clock.now() < this.failsUntilMs ? undefined : this.left;
     const asked = present.filter(
-      ([key]) => left?.has(key) === true || this.hosts.get(key)?.kind === "changed",
+      ([key, { phase }]) =>
+        left?.has(key) === true || (phase === "ready" && this.hosts.get(key)?.kind === "changed"),
     );
     if (asked.length === 0) return;
     const nodes = await readinessOf(asked, observation, waits);
@@ -180,8 +181,8 @@ function judged(
   changed: Extract<Disturbance, { kind: "changed" }>,
   node: NodeReadiness | "refused" | undefined,
 ): Disturbance {
-  if (node === "refused") return { kind: "proven" };
-  if (node === undefined) return { ...changed, why: "running, but it has no Node" };
+  // A change in place takes no Node away: of a host without one nobody can tell which it is.
+  if (node === "refused" || node === undefined) return { kind: "proven" };
   const { name, readyAtMs = -Infinity } = node;
   if (readyAtMs >= changed.sinceMs) return { kind: "proven" };
   return { ...changed, why: `running, but its Node ${name} has not become ready since its change` };

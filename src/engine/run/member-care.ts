@@ -42,6 +42,8 @@ interface CareLook {
   /** What is left to do. */
   readonly plan: RemainingPlan;
   readonly observation: Observation;
+  /** All that the cloud shows, also what the run leaves alone. */
+  readonly shown: Observation;
   readonly records: PriorState;
 }
 
@@ -74,7 +76,7 @@ export class MemberCare {
   }
 
   private async health(look: CareLook, context: CallContext): Promise<EtcdHealth | undefined> {
-    const { plan, observation, records } = look;
+    const { plan, observation, shown, records } = look;
     const { bootstrap, hostKind } = this.options;
     if (!this.hasWaited) this.held = undefined;
     this.hasWaited = false;
@@ -85,8 +87,8 @@ export class MemberCare {
     if (running === undefined) return undefined;
     try {
       const { target } = plan;
-      const asked = { bootstrap, observation, target, records, hostKind, hosts, running, context };
-      const answered = await askEtcd(asked);
+      const known = { target, records, hostKind, hosts, running };
+      const answered = await askEtcd({ ...known, bootstrap, observation, shown, context });
       const seen = hosts.flatMap(({ observed = [] }) => observed);
       bootstrap.noteEtcd(seen, answered?.health ?? [], answered?.forgotten ?? []);
       const health = answered && (await withoutDead(answered, bootstrap, context));

@@ -36,6 +36,8 @@ export class NodeReports {
   private readonly silent = new Silences();
   /** Clusters whose etcd could not be asked. */
   private readonly etcdSilent = new Silences();
+  /** Clusters that have not let their Nodes be uncordoned. */
+  private readonly refused = new Silences();
 
   /** `keepsMarks`: whoever looks for ever also sees to it that Nodes of settled clusters bear what their Machines want. */
   constructor(
@@ -100,8 +102,9 @@ export class NodeReports {
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
   async of(
     { observedResources }: Pick<Observation, "observedResources">,
-    { provider, records, context, isRemembered = false }: Looked,
+    looked: Looked,
   ): Promise<ReadonlyMap<NodeKey, NodeReport> | undefined> {
+    const { provider, records, context, isRemembered = false } = looked;
     const { transaction } = records;
     if (transaction?.keys === undefined) return undefined;
     const { clusterUid, target } = transaction;
@@ -112,11 +115,17 @@ export class NodeReports {
     try {
       const seen = { bootstrap, observation: { observedResources }, records, context };
       const nodes = await nodesAmong(seen, provider.hostKind);
-      if (this.keepsMarks && !isOpen(records)) {
-        await tryToKeepMarks(seen, { target, uncordons: !isRemembered && hasCordons(nodes) });
-      }
       this.silent.answered(clusterUid);
-      return nodes;
+      if (!this.keepsMarks || isOpen(records)) return nodes;
+      const uncordons = !isRemembered && this.isToLift(nodes, looked);
+      const failure = await tryToKeepMarks(seen, { target, uncordons });
+      if (!uncordons) return nodes;
+      if (failure !== undefined) {
+        this.refused.failed(clusterUid, failure.message, clock.now());
+        return nodes;
+      }
+      this.refused.answered(clusterUid);
+      return await nodesAmong(seen, provider.hostKind);
     } catch (error) {
       signal.throwIfAborted();
       if (!isCapstanError(error)) throw error;
@@ -125,13 +134,20 @@ export class NodeReports {
     }
   }
 
+  /** Whether Nodes bear what a drain of ours has left, and it is not too early to try again what was refused. */
+  isToLift(
+    nodes: ReadonlyMap<NodeKey, NodeReport>,
+    { records, context }: Pick<Looked, "records" | "context">,
+  ): boolean {
+    const isLeft = [...nodes.values()].some(
+      (node) => node.cordonedBy === "capstan" || node.cordonMarkIsLeft === true,
+    );
+    const { clusterUid = "" } = records.transaction ?? {};
+    return isLeft && this.refused.holds(clusterUid, context.clock.now()) === undefined;
+  }
+
   /** Undefined of hosts that are no Nodes of anybody. */
   private bootstrapOf(target: Target, provider: InfrastructureProvider): RunBootstrap | undefined {
     return RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
   }
-}
-
-/** Whether a drain of ours keeps pods from any of these Nodes. Pure. */
-export function hasCordons(nodes: ReadonlyMap<NodeKey, NodeReport>): boolean {
-  return [...nodes.values()].some((node) => node.cordonedBy === "capstan");
 }

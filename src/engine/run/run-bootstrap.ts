@@ -259,7 +259,7 @@ export class RunBootstrap {
     const due = [...this.dead, ...this.forgotten].filter(({ who }) => !this.left.has(who.token));
     for (const host of due.filter(({ who }) => keys?.has(keyOf(who)) ?? true)) {
       if (host.observed !== undefined) await this.leave(ctx, host.observed, store);
-      else await store.removeMember(nodeHostOf(host));
+      else await store.removeMember(nodeHostOf(host), ctx.signal);
       this.left.add(host.who.token);
     }
   }
@@ -279,7 +279,7 @@ export class RunBootstrap {
     ctx.assertEngineAlive();
     await this.request.terms.markLeft?.(ctx, host);
     ctx.assertEngineAlive();
-    await store.removeMember(nodeHostOf(host));
+    await store.removeMember(nodeHostOf(host), ctx.signal);
     this.left.add(host.who.token);
   }
 

@@ -221,7 +221,10 @@ export class Run {
     if (!options.engine.unsettled) await this.drains.lift(() => plan, observation, this.waits());
     return omitUndefined({
       plan,
-      etcd: await this.care?.look({ plan, observation, records: state }, this.context()),
+      etcd: await this.care?.look(
+        { plan, observation, shown: this.observed ?? observation, records: state },
+        this.context(),
+      ),
       prior: state,
       shown: this.shown,
       done: this.done,

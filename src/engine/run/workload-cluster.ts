@@ -63,8 +63,8 @@ export interface WorkloadCluster {
    * pods. `hosts`: those whose members are to be told apart. Ends when the signal aborts.
    */
   etcd(hosts: readonly NodeHost[], signal: AbortSignal): Promise<EtcdReport | undefined>;
-  /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. */
-  removeMember(host: NodeHost): Promise<void>;
+  /** A control-plane member leaves etcd, so that the others keep a majority without it. Success also when it is none. Ends when the signal aborts. */
+  removeMember(host: NodeHost, signal: AbortSignal): Promise<void>;
   /** The Node of a host that is gone goes, too. Success also when there is none. */
   deleteNode(host: NodeHost): Promise<void>;
 }

@@ -197,7 +197,8 @@ export function splitHostName(name: string): { generation: string; incarnation: 
 /** Whether a host of this name has been made for this cluster, or was to be: names are used once. Pure. */
 export function wasSpent(spent: Spent, host: string): boolean {
   const { generation, incarnation } = splitHostName(host);
-  return incarnation <= (spent[generation] ?? 0);
+  const last = spent[generation];
+  return last !== undefined && incarnation >= 1 && incarnation <= last;
 }
 
 /** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". Pure. */

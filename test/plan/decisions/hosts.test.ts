@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { UpdatePolicy } from "../../../src/api/update-policy.js";
 import { nodeKey } from "../../../src/graph/graph.js";
-import { decideHost, type HostQuestion } from "../../../src/plan/decisions/hosts.js";
+import { decideHost, type HostQuestion, wasSpent } from "../../../src/plan/decisions/hosts.js";
 import type { ObservedResource } from "../../../src/plan/observation.js";
 import type { RecordedResource } from "../../../src/records/prior-state.js";
 import { localProvider } from "../../support/manifests.js";
@@ -106,4 +106,18 @@ describe("the host of a machine under a policy", () => {
     const { kind, name } = decide(spec, { ...gone, spent: { [generation]: 1 } });
     assert.deepEqual([kind, name], ["replace", `${generation}-2`]);
   });
+});
+
+describe("the name of a host", () => {
+  const spent = { "cp-0-0a1b2c3d": 2 };
+  const cases = [
+    { name: "was given that is one of those planned", host: "cp-0-0a1b2c3d-2", want: true },
+    { name: "was not given yet", host: "cp-0-0a1b2c3d-3", want: false },
+    { name: "was not given that is of another machine", host: "cp-1-0a1b2c3d-1", want: false },
+    { name: "was never given that others have made", host: "master-0", want: false },
+    { name: "was never given that is none", host: "", want: false },
+  ];
+  for (const { name, host, want } of cases) {
+    it(name, () => assert.equal(wasSpent(spent, host), want));
+  }
 });
