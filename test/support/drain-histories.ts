@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
+import { isOpen, type PriorState } from "../../src/records/prior-state.js";
 import { FakeEngine, outcomeText, type CommandOutcome } from "./fake-engine.js";
 import { plainWorld } from "./fake-cloud.js";
 import { faults } from "./histories.js";
@@ -181,11 +182,14 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
       if (asked++ === command.diesAtCordon) return engine.lastProcess.die();
       return what === "uncordon" && command.isRefused ? Promise.reject(refused) : undefined;
     };
+    const before = engine.prior;
     const outcome = await started(engine, history, command);
     hosts.onCordon = () => undefined;
     outcomes.push(`${command.verb}: ${outcomeText(outcome)}`);
     if (outcome.kind !== "done" && outcome.kind !== "rolledBack") return;
     if (command.isRefused) await engine.look(command.looker);
+    // One that finds nothing to do has looked: whoever was refused may have died before.
+    else if (command.verb === "up" && isSettledAs(before, engine.prior)) await engine.look("up");
     hosts.mustTakePods(engine.hosts());
   };
   for (const command of history.commands) await run(command);
@@ -203,12 +207,17 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   } as const;
   // Of one that was begun nothing leads back.
   const { transaction, revision } = engine.prior;
-  const isOpen = transaction?.number !== revision?.number;
-  if (isOpen && transaction?.goal.kind === "destroy") await run({ verb: "destroy", ...quiet });
+  const isUnderWay = transaction?.number !== revision?.number;
+  if (isUnderWay && transaction?.goal.kind === "destroy") await run({ verb: "destroy", ...quiet });
   if (history.end === "rollback") await run({ verb: "rollback", ...quiet });
   await run({ verb: "up", ...quiet });
   const drained = hosts.drainedFirst;
   return { violations: engine.cloud.watch.violations, outcomes, drained, isLost };
+}
+
+/** Whether nothing was under way, and nothing was begun. */
+function isSettledAs(before: PriorState, after: PriorState): boolean {
+  return !isOpen(before) && before.transaction?.number === after.transaction?.number;
 }
 
 const refused = new CapstanError({
