@@ -1,4 +1,4 @@
-import { asNodesTell } from "../plan/observation.js";
+import { asNodesTell, shownIn } from "../plan/observation.js";
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -19,7 +19,7 @@ import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
 import { isOpen } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";
 import { RefusedRemovals } from "../plan/refusals/protection.js";
-import type { InfrastructureProvider, Observed } from "../provider/port.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
 import { driftStatusOf } from "./drift-status.js";
 import type { FailedAttempt, ClusterState } from "./cluster-state.js";
@@ -161,7 +161,7 @@ export class ClusterReconcile {
       view,
       omitUndefined({
         digest: intent.digest,
-        observedDigest: observedDigestOf(everything(observation), this.request.provider),
+        observedDigest: observedDigestOf(shownIn(observation), this.request.provider),
         nodesDigest: observation.nodes && nodesDigestOf(observation.nodes, observation.etcd),
         untilMs,
       }),
@@ -399,11 +399,6 @@ export class ClusterReconcile {
       unmet,
     });
   }
-}
-
-/** Everything that a listing of the cluster shows. */
-function everything({ observedResources, unrecorded }: Observation): Observed[] {
-  return [...[...observedResources.values()].filter((one) => one !== "gone"), ...unrecorded];
 }
 
 function heldText(result: Exclude<ApplyResult, { kind: "done" }>): string {

@@ -87,12 +87,12 @@ export class ClusterObjects {
   /** Makes the API server hold these objects and no others of the cluster, paused. Returns how many. */
   async arrive(objects: readonly AnyObject[]): Promise<number> {
     const { attempt } = this.options;
-    const { cluster, members } = await this.refuseOthers(objects);
+    let live = await this.refuseOthers(objects);
     // What is being deleted would go once it is acted on, and its hosts with it.
-    if ([...members, ...(cluster === undefined ? [] : [cluster])].some(isDeleting)) {
+    if ([...live.members, ...(live.cluster ? [live.cluster] : [])].some(isDeleting)) {
       await this.depart();
+      live = await this.read();
     }
-    const live = await this.read();
     const mark = pauseOf(live.cluster) ?? movingMark(attempt);
     for (const write of arrivalOf(objects, live, mark)) await this.carryOut(write);
     return objects.length;

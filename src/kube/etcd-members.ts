@@ -221,11 +221,10 @@ async function called(pod: V1Pod, path: string, body: object, access: EtcdAccess
 
 /** Until when the certificate counts that the other side has shown, milliseconds since the epoch. Throws where it counts for nothing. */
 async function trusted(socket: TLSSocket, { limit, keys }: EtcdAccess): Promise<number> {
-  const { signal, seconds } = limit;
   try {
-    await once(socket, "secureConnect", { signal });
+    await once(socket, "secureConnect", { signal: limit.signal });
   } catch (error) {
-    throw signal.aborted ? new Error(`no answer within ${seconds} s`, { cause: error }) : error;
+    throw limit.signal.aborted ? noAnswer(limit, error) : error;
   }
   const shown = socket.getPeerCertificate();
   const untilMs = Date.parse(shown.valid_to);
@@ -292,16 +291,19 @@ async function credentials({ keys, nowMs }: EtcdAccess) {
   return { cert: certificatePem, key: privateKeyPem };
 }
 
+function noAnswer({ seconds }: TimeLimit, cause: unknown): Error {
+  return new Error(`no answer within ${seconds} s`, { cause });
+}
+
 function answerOf(
   socket: TLSSocket,
   path: string,
   body: object,
-  { signal, seconds }: TimeLimit,
+  limit: TimeLimit,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const failed = (error: Error) =>
-      reject(signal.aborted ? new Error(`no answer within ${seconds} s`) : error);
-    const options = { method: "POST", path, host: "localhost", signal };
+    const failed = (error: Error) => reject(limit.signal.aborted ? noAnswer(limit, error) : error);
+    const options = { method: "POST", path, host: "localhost", signal: limit.signal };
     const request = httpRequest({ ...options, createConnection: () => socket }, (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));

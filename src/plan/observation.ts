@@ -66,6 +66,14 @@ export function hasDrifted(observed: ObservedResource | undefined, recorded: Jso
   return observed === "gone" || (observed !== undefined && !sameJson(observed.spec, recorded));
 }
 
+/** All that the cloud shows of a cluster, recorded or not; what is only known to be gone is not among it. Pure. */
+export function shownIn({
+  observedResources,
+  unrecorded,
+}: Pick<Observation, "observedResources" | "unrecorded">): Observed[] {
+  return [...[...observedResources.values()].filter((one) => one !== "gone"), ...unrecorded];
+}
+
 /** Those of the resources that the cloud shows, by key, in the order of the keys. Pure. */
 export function presentAmong(
   keys: readonly NodeKey[],

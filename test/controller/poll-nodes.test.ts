@@ -69,6 +69,19 @@ async function look(
   return { told, asked };
 }
 
+const wanted = desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]);
+
+/** A cluster whose hosts are Nodes, as it is looked at by a clock that stands still. */
+async function lookedAt() {
+  const engine = await FakeEngine.running(wanted, { traits: { ...plainWorld, joins: true } });
+  const sight = await engine.sight();
+  assert.ok("observedResources" in sight);
+  const clock = new FakeClock(0, "manual");
+  const context = callContext(clock, new AbortController().signal);
+  const { provider, prior: records } = engine;
+  return { engine, sight, clock, looked: { provider, records, context } };
+}
+
 describe("a look at the Nodes of settled clusters", () => {
   it("leaves alone those that say the same, in whatever order", async () => {
     const state = settled(nodesOf("1.34.2"));
@@ -94,39 +107,23 @@ describe("a look at the Nodes of settled clusters", () => {
   });
 
   it("lifts no cordon by records that it remembers, as somebody may be at work", async () => {
-    const engine = await FakeEngine.running(
-      desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]),
-      { traits: { ...plainWorld, joins: true } },
-    );
-    const { provider, prior: records, clock } = engine;
-    const sight = await engine.sight();
-    assert.ok("observedResources" in sight);
+    const { engine, sight, looked } = await lookedAt();
     const { cordoned } = engine.cloud.hosts;
     engine.cloud.hosts.nodeSays = () => ({ kubelet: "1.34.2" });
     for (const { who } of engine.hosts()) cordoned.add(who.name);
-    const context = callContext(clock, new AbortController().signal);
     const nodeReports = new NodeReports(engine.openWorkload, true);
-    await nodeReports.of(sight, { provider, records, context, isRemembered: true });
+    await nodeReports.of(sight, { ...looked, isRemembered: true });
     assert.equal(cordoned.size, 1);
-    const nodes = await nodeReports.of(sight, { provider, records, context });
+    const nodes = await nodeReports.of(sight, looked);
     assert.equal(cordoned.size, 0);
     const seen = [...(nodes?.values() ?? [])].map(({ cordonedBy }) => cordonedBy);
     assert.deepEqual(seen, [undefined], "as they are after it");
   });
 
   it("looks less and less at what a cluster does not let it lift", async () => {
-    const engine = await FakeEngine.running(
-      desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]),
-      { traits: { ...plainWorld, joins: true } },
-    );
-    const { provider, prior: records } = engine;
-    const sight = await engine.sight();
-    assert.ok("observedResources" in sight);
+    const { engine, sight, clock, looked } = await lookedAt();
     const { cordoned } = engine.cloud.hosts;
     for (const { who } of engine.hosts()) cordoned.add(who.name);
-    const clock = new FakeClock(0, "manual");
-    const context = callContext(clock, new AbortController().signal);
-    const looked = { provider, records, context };
     const nodeReports = new NodeReports(async (access) => {
       const workload = await engine.openWorkload(access);
       workload.uncordon = () => Promise.reject(refused);
@@ -160,16 +157,8 @@ describe("a look at the Nodes of settled clusters", () => {
 });
 
 describe("a cluster that is asked for its Nodes", () => {
-  const wanted = desiredOf([cluster(), machine("cp-0", { controlPlane: "1.34.2" })]);
-  const joins = { traits: { ...plainWorld, joins: true } };
-
   it("is asked less and less while it does not answer, and as before once it does", async () => {
-    const engine = await FakeEngine.running(wanted, joins);
-    const { provider, prior: records } = engine;
-    const clock = new FakeClock(0, "manual");
-    const context = callContext(clock, new AbortController().signal);
-    const sight = await engine.sight();
-    assert.ok("observedResources" in sight);
+    const { engine, sight, clock, looked } = await lookedAt();
     let asked = 0;
     let isSilent = true;
     const nodeReports = new NodeReports((access) => {
@@ -181,7 +170,7 @@ describe("a cluster that is asked for its Nodes", () => {
     const askedAfter = async (minutes: number) => {
       clock.advance(minutes * 60_000);
       const before = asked;
-      const nodes = await nodeReports.of(sight, { provider, records, context });
+      const nodes = await nodeReports.of(sight, looked);
       return [asked - before, nodes?.size];
     };
     assert.deepEqual(await askedAfter(0), [1, undefined]);
@@ -194,12 +183,7 @@ describe("a cluster that is asked for its Nodes", () => {
   });
 
   it("is asked less and less for its etcd while that cannot be asked", async () => {
-    const engine = await FakeEngine.running(wanted, joins);
-    const { provider, prior: records } = engine;
-    const clock = new FakeClock(0, "manual");
-    const context = callContext(clock, new AbortController().signal);
-    const sight = await engine.sight();
-    assert.ok("observedResources" in sight);
+    const { engine, sight, clock, looked } = await lookedAt();
     let asked = 0;
     let isSilent = true;
     const nodeReports = new NodeReports(async (access) => {
@@ -215,8 +199,7 @@ describe("a cluster that is asked for its Nodes", () => {
     const askedAfter = async (minutes: number) => {
       clock.advance(minutes * 60_000);
       const before = asked;
-      const looked = { provider, records, context, asksEtcd: true };
-      const { etcd = [] } = await nodeReports.over(sight, looked);
+      const { etcd = [] } = await nodeReports.over(sight, { ...looked, asksEtcd: true });
       return [asked - before, etcd.map(({ state }) => state)];
     };
     assert.deepEqual(await askedAfter(0), [1, ["unknown"]]);

@@ -333,7 +333,7 @@ describe("hosts that are disturbed where they are", function () {
     },
     {
       name: "a host counts as soon as its cloud runs it",
-      find: "withPending(observation, new Set(this.drains.unready().keys()))",
+      find: "withPending(observation, this.drains.unready())",
       replace: "observation",
       want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
     },

@@ -4,7 +4,7 @@ import type { Observation } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
 import { foreseenEtcdHold } from "../../plan/waves/list-waves.js";
 import type { PreflightFinding } from "../../provider/port.js";
-import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
+import { ailmentsText, type EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { touchesMembers } from "../run/member-care.js";
 import type { Looked, NodeReports } from "../run/node-reports.js";
 
@@ -33,10 +33,9 @@ export async function withEtcdWarning(
 
 /** Nobody is told of certificates that expire where nobody sees them: the last sign of it is silence. */
 function unseenExpiry({ target }: Plan, etcd: EtcdHealth | undefined): string | undefined {
-  const unknown = etcd?.flatMap((one) => (one.state === "unknown" ? [one] : [])) ?? [];
-  const [first] = unknown;
-  if (first === undefined || renewalDaysOf(target.objects) === undefined) return undefined;
-  return `when certificates of the control plane expire cannot be seen, and none is renewed: ${first.why}`;
+  const unknown = etcd?.find((one) => one.state === "unknown");
+  if (unknown === undefined || renewalDaysOf(target.objects) === undefined) return undefined;
+  return `when certificates of the control plane expire cannot be seen, and none is renewed: ${ailmentsText([unknown])}`;
 }
 
 function warned(plan: Plan, code: ErrorCode, message: string | undefined): Plan {

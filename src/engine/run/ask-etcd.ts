@@ -1,6 +1,6 @@
 import { identityOf } from "../../compile/compile.js";
 import { wasSpent } from "../../plan/decisions/hosts.js";
-import type { Observation } from "../../plan/observation.js";
+import { type Observation, shownIn } from "../../plan/observation.js";
 import type { CallContext, Observed } from "../../provider/port.js";
 import { clusterIn } from "../../records/target.js";
 import { type EtcdHealth, etcdHealthOf } from "../../workload/etcd/etcd-health.js";
@@ -52,10 +52,11 @@ function forgottenMembers(report: EtcdReport, asked: EtcdQuestioned): DeadMember
   const { target, records, hostKind, shown, hosts } = asked;
   const { transaction } = records;
   if (transaction === undefined) return [];
-  const living = [...shown.observedResources.values(), ...shown.unrecorded].flatMap((one) =>
-    one === "gone" || one.phase === "gone" ? [] : [one.who.name],
-  );
-  const known = new Set([...living, ...hosts.map(({ member }) => member.name)]);
+  const living = shownIn(shown).filter(({ phase }) => phase !== "gone");
+  const known = new Set([
+    ...living.map(({ who }) => who.name),
+    ...hosts.map(({ member }) => member.name),
+  ]);
   const isMember = memberJudge({ target, records, hostKind });
   const cluster = clusterIn(target);
   return report.members.flatMap(({ name, host, answer }) => {

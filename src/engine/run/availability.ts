@@ -1,6 +1,7 @@
 import { nodeKey, type NodeKey } from "../../graph/graph.js";
 import type { Target } from "../../records/target.js";
 import { minReadyMsOf } from "../../plan/goal/set-deadlines.js";
+import { shownIn } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
 import type { Observation } from "./observe.js";
 
@@ -39,10 +40,8 @@ export class AvailabilityTracker {
     return this.running(observation, nowMs).filter((host) => !serves(host, nowMs));
   }
 
-  private running({ observedResources, unrecorded }: Observation, nowMs: number): Proof[] {
-    const running = [...observedResources.values(), ...unrecorded].filter(
-      (one): one is Observed => one !== "gone" && one.phase === "ready",
-    );
+  private running(observation: Observation, nowMs: number): Proof[] {
+    const running = shownIn(observation).filter(({ phase }) => phase === "ready");
     this.forgetAllBut(running);
     return running.map((host) => {
       const key = nodeKey(host.who.kind, host.who.name);

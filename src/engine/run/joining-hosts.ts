@@ -1,5 +1,5 @@
 import { keyOf, type NodeKey } from "../../graph/graph.js";
-import type { Observation } from "../../plan/observation.js";
+import { type Observation, shownIn } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
 import type { Target } from "../../records/target.js";
 import { goneHosts, type HostRecords, membersAmong } from "./member-hosts.js";
@@ -18,10 +18,8 @@ export function hostsToProve(
   { target, records, hostKind }: HostRecords,
   observation: Observation,
 ): ReadonlyMap<NodeKey, Observed> {
-  const { observedResources, unrecorded } = observation;
   const gone = goneHosts(observation, records, hostKind);
-  const present = [...observedResources.values(), ...unrecorded].filter((one) => one !== "gone");
-  const hosts = present.filter(({ who }) => who.kind === hostKind);
+  const hosts = shownIn(observation).filter(({ who }) => who.kind === hostKind);
   const shown = new Map(hosts.map((one) => [keyOf(one.who), one]));
   return new Map(
     joiningHosts(target, records.revision?.target).flatMap((host) => {
@@ -34,7 +32,10 @@ export function hostsToProve(
 }
 
 /** The same look, in which these hosts are on their way: that a cloud runs them is not enough. Pure. */
-export function withPending(observation: Observation, waiting: ReadonlySet<NodeKey>): Observation {
+export function withPending(
+  observation: Observation,
+  waiting: Pick<ReadonlySet<NodeKey>, "has" | "size">,
+): Observation {
   if (waiting.size === 0) return observation;
   const pending = ({ readySinceMs: _since, ...one }: Observed): Observed =>
     waiting.has(keyOf(one.who)) ? { ...one, phase: "pending" } : one;

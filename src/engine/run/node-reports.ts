@@ -92,11 +92,13 @@ export class NodeReports {
   async keepMarks(observation: Observation, { provider, records, context }: Looked): Promise<void> {
     const { transaction } = records;
     // A cluster that has just not answered is not asked once more.
-    if (transaction === undefined || observation.nodes === undefined) return;
+    const { nodes } = observation;
+    if (transaction === undefined || nodes === undefined) return;
     const bootstrap = this.bootstrapOf(transaction.target, provider);
     if (bootstrap === undefined) return;
     const seen = { bootstrap, observation, records, context };
-    await tryToKeepMarks(seen, { target: transaction.target, uncordons: !isOpen(records) });
+    const uncordons = !isOpen(records) && this.isToLift(nodes, { records, context });
+    await tryToKeepMarks(seen, { target: transaction.target, uncordons });
   }
 
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */

@@ -230,7 +230,7 @@ export class Run {
       done: this.done,
       tried: this.tried,
       available: this.availability.among(
-        withPending(observation, new Set(this.drains.unready().keys())),
+        withPending(observation, this.drains.unready()),
         options.clock.now(),
       ),
       nowMs: options.clock.now(),

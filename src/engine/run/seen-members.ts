@@ -1,5 +1,5 @@
 import { keyOf } from "../../graph/graph.js";
-import type { Observation } from "../../plan/observation.js";
+import { type Observation, shownIn } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
 import type { MemberHost } from "../../workload/etcd/etcd-health.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
@@ -20,10 +20,7 @@ export function membersAmongSeen(known: HostRecords, observation: Observation): 
   const isMember = memberJudge(known);
   const dead = deadMembers(known, observation);
   const deadNames = new Set(dead.map(({ who }) => who.name));
-  const present = [...observation.observedResources.values(), ...observation.unrecorded].filter(
-    (one) => one !== "gone",
-  );
-  const living = present.filter(
+  const living = shownIn(observation).filter(
     ({ who, phase }) =>
       who.kind === known.hostKind &&
       phase !== "gone" &&

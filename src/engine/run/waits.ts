@@ -58,7 +58,7 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
     const observation = await waits.observe();
     await waits.bootstrap?.settle(context, observation, keys, waits.recorded());
     const unready = waits.unready?.() ?? new Map<NodeKey, string>();
-    const counted = withPending(observation, new Set(unready.keys()));
+    const counted = withPending(observation, unready);
     const available = waits.availability.among(counted, clock.now());
     const present = presentAmong(keys, observation);
     const phaseOf = (key: NodeKey) => present.get(key)?.phase ?? "gone";

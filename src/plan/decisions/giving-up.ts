@@ -15,10 +15,9 @@ type Prior = Pick<PlanInput, "prior" | "observedResources">;
 export function withGivenUp({ prior, observedResources }: Prior): ObservedResources {
   const { givenUp } = prior.transaction ?? {};
   if (givenUp === undefined) return observedResources;
-  const reasons = new Map(Object.entries(givenUp));
   return new Map(
     [...observedResources].map(([key, observed]): [NodeKey, ObservedResource] => {
-      const reason = reasons.get(key);
+      const reason = givenUp[key];
       if (reason === undefined || observed === "gone") return [key, observed];
       return [key, { ...observed, unfit: observed.unfit ?? reason }];
     }),
