@@ -219,9 +219,13 @@ describe("a cluster of processes of this machine", function () {
     await etcd("hang");
     const command = sandbox.startUp();
     try {
-      const told = (why: string) => {
+      const told = async (why: string) => {
         const line = new RegExp(`LocalHost/${who.name}: its etcd does not answer \\(${why}`);
-        return until("it says what it waits for", () => line.test(command.said), 90_000, 200);
+        await until(`it says ${line.source}`, () => line.test(command.said), 120_000, 200).catch(
+          (cause: unknown) => {
+            throw new Error(`it said instead:\n${command.said.slice(-4_000)}`, { cause });
+          },
+        );
       };
       await told("no answer within 5 s");
       await etcd("fillDisk");
@@ -238,6 +242,7 @@ describe("a cluster of processes of this machine", function () {
     } finally {
       await etcd("freeDisk");
       await etcd("goOn").catch(() => undefined); // It may not run just now.
+      await command.finished; // What comes next finds no lock of it.
     }
     const { code, stderr } = await command.finished;
     assert.equal(code, 0, stderr);
