@@ -130,6 +130,11 @@ export interface TransactionPayload {
   readonly superseded?: readonly NodeKey[];
   /** Ids of what bore the marks of a recorded resource beside it: nobody here has made that. Absent: nothing. */
   readonly copies?: readonly string[];
+  /**
+   * Ids of recorded resources that it deletes and wants no more, by their keys: what bears the marks of one under another id is a
+   * copy, also when it comes while this is carried out and its original is gone. Absent: none, or a record of an early release.
+   */
+  readonly deletedIds?: Readonly<Record<NodeKey, string>>;
   /** Not to be deleted once it is no longer wanted: it loses its marks and stays. */
   readonly letGo?: readonly NodeKey[];
   /** With what those have gone beyond their point of no return: it stays so until a commit. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { omitUndefined } from "../../src/api/omit-undefined.js";
+import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { classifyDrift } from "../../src/drift/classify.js";
 import { planNotes } from "../../src/plan/changes/notes.js";
 import { plainWorld } from "../support/fake-cloud.js";
@@ -57,14 +57,20 @@ describe("a copy that somebody makes of a resource with its marks", () => {
 
   interface Course {
     readonly goals: readonly WantedCluster[];
-    /** Which of what is alive is copied before each goal but the first. */
+    /** Which of what is alive is copied before each goal but the first, in their order. */
     readonly copied: readonly number[];
+    /** Which is copied before a pass on the way to the second goal. */
+    readonly meanwhile: { readonly which: number; readonly pass: number };
+    /** The second goal is not taken back where it fails. */
+    readonly keeps: boolean;
     readonly fault: CommandFault;
     readonly end: "up" | "rollback" | "destroy";
   }
   const courses: fc.Arbitrary<Course> = fc.record({
     goals: fc.array(smallClusters, { minLength: 2, maxLength: 4 }),
-    copied: fc.array(fc.nat({ max: 7 }), { minLength: 1, maxLength: 3 }),
+    copied: fc.array(fc.nat({ max: 7 }), { maxLength: 3 }),
+    meanwhile: fc.record({ which: fc.nat({ max: 7 }), pass: fc.nat({ max: 4 }) }),
+    keeps: fc.boolean(),
     fault: fc.record({
       at: fc.constant("call" as const),
       number: fc.nat({ max: 12 }),
@@ -76,15 +82,31 @@ describe("a copy that somebody makes of a resource with its marks", () => {
   /** Which copies a course leaves, of how many. */
   async function courseOf(course: Course, sabotage?: EngineSetup["sabotage"]) {
     const [first = assert.fail("a course has goals"), ...later] = course.goals;
-    const setup = omitUndefined({ sabotage, traits: plainWorld });
-    const engine = await FakeEngine.running(desiredCluster(first), setup);
     const copies: string[] = [];
+    let due: Course["meanwhile"] | undefined;
+    let passes = 0;
+    const copying: EngineSetup["sabotage"] = (means) => {
+      const pass: StackEngine["pass"] = async (...args) => {
+        if (due?.pass === passes) copies.push(copied(engine, due.which));
+        passes += 1;
+        return means.engine.pass(...args);
+      };
+      const busy = Object.create(means.engine, { pass: { value: pass } }) as StackEngine;
+      return { ...(sabotage?.({ ...means, engine: busy }) ?? { ...means, engine: busy }) };
+    };
+    const engine = await FakeEngine.running(desiredCluster(first), {
+      sabotage: copying,
+      traits: plainWorld,
+    });
     const said: string[] = [];
     for (const [index, wanted] of later.entries()) {
       const which = course.copied[index];
       if (which !== undefined) copies.push(copied(engine, which));
-      const faults = index === 0 ? [course.fault] : [];
-      said.push(outcomeText(await engine.up(desiredCluster(wanted), faults)));
+      const isSecond = index === 0;
+      [due, passes] = [isSecond ? course.meanwhile : undefined, 0];
+      const faults = isSecond ? [course.fault] : [];
+      const onFailure = isSecond && course.keeps ? "keep" : "rollBack";
+      said.push(outcomeText(await engine.up(desiredCluster(wanted), faults, onFailure)));
     }
     if (course.end === "rollback") said.push(outcomeText(await engine.rollback()));
     if (course.end === "destroy") said.push(outcomeText(await engine.destroy()));
@@ -111,8 +133,10 @@ describe("a copy that somebody makes of a resource with its marks", () => {
     };
     const after = { ...before, machines: { ...before.machines, "db-0": { zone: "local-b" } } };
     const course: Course = {
-      goals: [before, after, before],
+      goals: [before, after, before, after],
       copied: [3],
+      meanwhile: { which: 0, pass: 9 },
+      keeps: false,
       fault: { at: "call", number: 99, what: "fail" },
       end: "up",
     };
@@ -120,5 +144,11 @@ describe("a copy that somebody makes of a resource with its marks", () => {
     const forgetful: EngineSetup["sabotage"] = (means) =>
       recalling(means, ({ copies: _copies, ...transaction }) => transaction);
     assert.equal((await courseOf(course, forgetful)).lost.length, 1);
+    // One that comes once the transaction is recorded that deletes its original.
+    const late = { ...course, copied: [], meanwhile: { which: 3, pass: 1 } };
+    assert.deepEqual((await courseOf(late)).lost, []);
+    const idless: EngineSetup["sabotage"] = (means) =>
+      recalling(means, ({ deletedIds: _ids, ...transaction }) => transaction);
+    assert.equal((await courseOf(late, idless)).lost.length, 1);
   });
 });

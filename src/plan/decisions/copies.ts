@@ -6,14 +6,15 @@ import type { ObservedResources } from "../observation.js";
 /**
  * What bears the marks of a recorded resource beside the living one itself: somebody has copied that with its marks, as by
  * "launch more like this" or a restored snapshot. No apply of ours makes a second one of a name, so it is neither found again nor
- * deleted as left by one; what was taken for a copy once stays one when its original goes. Pure.
+ * deleted as left by one; what was taken for a copy once stays one when its original goes, and so does what has come since the transaction
+ * began that deletes its original. Pure.
  */
 export function copiesAmong(
   unrecorded: readonly Observed[],
   prior: PriorState,
   observedResources: ObservedResources,
 ): Observed[] {
-  const { clusterUid, copies } = prior.transaction ?? {};
+  const { clusterUid, copies, deletedIds = {} } = prior.transaction ?? {};
   if (clusterUid === undefined) return [];
   const known = new Set(copies);
   const alive = unrecorded.filter(
@@ -25,5 +26,8 @@ export function copiesAmong(
     ...recorded.filter((key) => observedResources.get(key) !== "gone"),
     ...alive.filter(({ id }) => known.has(id)).map(({ who }) => keyOf(who)),
   ]);
-  return alive.filter(({ who }) => originals.has(keyOf(who)));
+  return alive.filter(({ id, who }) => {
+    const deleted = deletedIds[keyOf(who)];
+    return originals.has(keyOf(who)) || (deleted !== undefined && deleted !== id);
+  });
 }

@@ -5,7 +5,7 @@ import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { recordedAnnotations } from "../../records/host-machine.js";
-import { knownMachines, isOpen, type PriorState } from "../../records/prior-state.js";
+import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import type { LeavingHost, PlannedTransaction } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import { deadlineAtMs } from "../deadline.js";
@@ -86,9 +86,23 @@ export function transactionOf(
     superseded: found.superseded.length > 0 ? found.superseded : undefined,
     letGo: found.letGo.length > 0 ? found.letGo : undefined,
     copies: input.copies?.map(({ id }) => id),
+    deletedIds: deletedIdsOf(prior, found.steps),
     cloud,
     programValues: last?.programValues,
   });
+}
+
+/** Of what has a record: what has none is known by nothing but its marks. */
+function deletedIdsOf(
+  { resources }: PriorState,
+  steps: readonly Step[],
+): TransactionRecord["deletedIds"] {
+  const wanted = new Set(steps.flatMap(({ kind, key }) => (kind === "delete" ? [] : [key])));
+  const ids = steps.flatMap(({ kind, key }): [NodeKey, string][] => {
+    const id = kind === "delete" && !wanted.has(key) ? recordAt(resources, key)?.id : undefined;
+    return id === undefined ? [] : [[key, id]];
+  });
+  return ids.length > 0 ? Object.fromEntries(ids) : undefined;
 }
 
 /** With what earlier attempts since the last revision have touched, as long as it is recorded or may be wanted again. */
