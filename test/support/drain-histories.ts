@@ -125,6 +125,28 @@ export const badRollouts: readonly DrainHistory[] = (["unready", "mute"] as cons
   } as const;
 });
 
+/** The first of two hosts is left unready, and what is asked for next changes both, but disturbs the second alone. */
+export const leftUnready: DrainHistory = {
+  members: 1,
+  single: 2,
+  set: 0,
+  pool: 0,
+  maxUnavailable: 0,
+  rounds: 0,
+  restarts: false,
+  breaks: "unready",
+  commands: (["a", "b"] as const).map((team) => ({
+    verb: "up",
+    wish: { version: newest, size: "small", team },
+    keeps: team === "a",
+    faults: [],
+    isRefused: false,
+    looker: "up",
+  })),
+  end: "up",
+  last: firstWish,
+};
+
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
   const { members, single, set, pool, maxUnavailable } = history;
   const shape = { kubelet: version, size, tags: { team } };

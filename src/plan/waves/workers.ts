@@ -14,8 +14,8 @@ import { rolloutRound } from "./rollout.js";
 /**
  * What may happen to the workers next, once the control plane serves. Machines and MachineSets of users
  * at once, unless a wave before has made what lives with a host and that is not ready, and of those that drain one
- * after the other; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available before anything more is: so the waves of an
- * apply are those that its plan has shown. Pure.
+ * after the other, first those that do not serve; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available
+ * before anything more is: so the waves of an apply are those that its plan has shown. Pure.
  */
 export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const workers = hosts.hosts.filter(({ controlPlane }) => !controlPlane);
@@ -29,7 +29,8 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
     rolloutRound(deployment, hosts, plan.transaction.startedAtMs),
   );
-  const held = waitingToDrain(free, waiting.length > 0);
+  const broken = free.filter(({ open, available }) => open === "update" && !available);
+  const held = waitingToDrain(free, waiting.length + broken.length > 0);
   const now = free.filter((host) => !held.includes(host));
   const keys = [...now.map(hostOf), ...rounds.flatMap((round) => round.changes)];
   const deletions = rounds.flatMap((round) => round.deletions);
@@ -45,7 +46,10 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   return { kind: "change", keys, deletions, reason };
 }
 
-/** Nobody says how many may drain at once, and the pods of one have to go somewhere: those that serve take turns. */
+/**
+ * Nobody says how many may drain at once, and the pods of one have to go somewhere: those that serve take turns, and wait for one that does not.
+ * What is left to be done to that one may mend it, so it waits for nobody.
+ */
 function waitingToDrain(free: readonly WantedHost[], isBusy: boolean): WantedHost[] {
   const serving = free.filter(({ drains, available }) => drains && available);
   return isBusy ? serving : serving.slice(1);
