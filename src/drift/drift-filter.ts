@@ -56,7 +56,7 @@ export function driftFilterOf(
     hidden: items.filter(isOurs).flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
     unfit: new Map(
       items
-        .filter((one) => isHealed(one) || (one.decision.kind === "replace" && !isAsked(one)))
+        .filter((one) => (isAsked(one) ? isHealed(one) || isHealedWithChange(one) : isUnfit(one)))
         .map(({ item }) => [item.key, unfitText(item)]),
     ),
   };
@@ -81,6 +81,15 @@ export function isFiltered(one: JudgedItem): boolean {
 /** A host that the cloud has nothing against, and that is to go all the same. */
 function isHealed({ item, decision }: JudgedItem): boolean {
   return isOfTime(item) && decision.kind === "correct";
+}
+
+/** One that only waits for its turn gets its new host with a change that somebody asks for: as it is it would hold that up. */
+function isHealedWithChange({ item, decision }: JudgedItem): boolean {
+  return item.class === "unhealthy" && decision.kind === "overBudget";
+}
+
+function isUnfit(one: JudgedItem): boolean {
+  return isHealed(one) || one.decision.kind === "replace";
 }
 
 /** What a plan that is made with a filter leaves as it is. Pure. */

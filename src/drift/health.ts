@@ -78,7 +78,7 @@ const noHealth: MachineHealth = { checks: [], unhealthy: new Map(), ailing: [] }
 
 /**
  * Which machines are unhealthy by the MachineHealthChecks of their cluster. While a transaction is open, whose machines are its
- * business, members of the control plane alone are: it may not come to its end before they are well. Nothing is said of a cluster whose API server does not answer, nor of Machines that are annotated to be let alone. Pure. Source: docs/cluster-api.md#health-checks.
+ * business, those alone are that it waits for: members of the control plane, and what it has changed itself. Nothing is said of a cluster whose API server does not answer, nor of Machines that are annotated to be let alone. Pure. Source: docs/cluster-api.md#health-checks.
  */
 export function healthOf(
   state: PriorState,
@@ -145,9 +145,13 @@ export function standingHosts(state: PriorState): TargetMachine[] {
 
 function judgedHosts(state: PriorState): (host: NodeKey) => boolean {
   if (!isOpen(state)) return () => true;
-  const { machines = [] } = state.transaction?.target ?? {};
-  const members = machines.filter(({ controlPlane }) => controlPlane).map(({ host }) => host);
-  return (host) => members.includes(host);
+  const { target, touched = [] } = state.transaction ?? {};
+  const own = new Set(touched);
+  const judged = (target?.machines ?? []).filter(
+    ({ controlPlane, host }) => controlPlane || own.has(host),
+  );
+  const hosts = new Set(judged.map(({ host }) => host));
+  return (host) => hosts.has(host);
 }
 
 function nameOf({ name, controlPlane }: Patient["machine"]): MachineHealth["ailing"][number] {

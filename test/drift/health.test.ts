@@ -6,6 +6,7 @@ import { type Desired, objectsOf } from "../../src/api/types.js";
 import { decisionText, findingText } from "../../src/drift/drift-text.js";
 import type { JudgedDrift } from "../../src/drift/judge.js";
 import { judgedDrift, rulesOfHealing } from "../../src/drift/plan-with-drift.js";
+import { keyOf, type NodeKey } from "../../src/graph/graph.js";
 import type { NodeReport } from "../../src/provider/port.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
@@ -256,7 +257,7 @@ describe("a machine whose Node is in trouble", () => {
     assert.equal(report.health?.nextMs, found.engine.clock.now() + 101_000);
   });
 
-  it("says nothing where its cluster does not answer, nor of workers in the middle of something", async () => {
+  it("says nothing where its cluster does not answer, nor of workers in the middle of something that does not wait for them", async () => {
     const selector = { matchLabels: { "cluster.k8s.io/cluster-name": testCluster } };
     const trouble = { "pool-1": notReady(900), "cp-1": notReady(900) };
     const found = await troubled(trouble, [check, healthCheck("members", "", { selector })]);
@@ -266,10 +267,16 @@ describe("a machine whose Node is in trouble", () => {
     const { provider, prior, clock } = found.engine;
     const { transaction } = prior;
     assert.ok(transaction !== undefined);
-    const open = { ...prior, transaction: { ...transaction, number: transaction.number + 1 } };
-    const seen = await sightWithNodes(found.engine, open);
     const rules = rulesOfHealing(objectsOf(found.desired), clock.now());
-    assert.deepEqual(lines(judgedDrift(open, seen, provider, rules)), [replaced("cp-1")]);
+    const whileOpen = async (touched: readonly NodeKey[]) => {
+      const next = { ...transaction, number: transaction.number + 1, touched };
+      const open = { ...prior, transaction: next };
+      const seen = await sightWithNodes(found.engine, open);
+      return lines(judgedDrift(open, seen, provider, rules));
+    };
+    assert.deepEqual(await whileOpen([]), [replaced("cp-1")]);
+    const worker = keyOf(hostOf(found.engine, "pool-1").who);
+    assert.deepEqual(await whileOpen([worker]), ["cp-1", "pool-1"].map(replaced));
   });
 
   it("is no part of what a person believes or not", async () => {

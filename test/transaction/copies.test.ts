@@ -43,6 +43,18 @@ describe("a copy that somebody makes of a resource with its marks", () => {
     assert.equal(engine.alive().filter(({ who }) => who.name.startsWith("db-")).length, 2);
   });
 
+  it("stays where its original is killed before anything has been asked for", async () => {
+    const engine = await FakeEngine.running(goal);
+    const original = engine.alive()[lastOf(engine)] ?? assert.fail("a host is there");
+    const copy = copied(engine, lastOf(engine));
+    assert.equal(outcomeText(await engine.up(goal)), "done");
+    engine.cloud.kill(original.id);
+    assert.equal(outcomeText(await engine.up(goal)), "done");
+    assert.equal(outcomeText(await engine.up(moved)), "done");
+    assert.ok(ids(engine).includes(copy));
+    assert.equal(engine.alive().filter(({ who }) => who.name.startsWith("db-")).length, 2);
+  });
+
   it("stays when all of its cluster is destroyed, and keeps what it uses", async () => {
     const engine = await FakeEngine.running(goal);
     const [copy, network] = [copied(engine, lastOf(engine)), copied(engine, 0)];
@@ -121,7 +133,7 @@ describe("a copy that somebody makes of a resource with its marks", () => {
         assert.deepEqual(lost, [], said);
       }),
       100,
-    )).timeout(120_000);
+    ));
 
   it("is deleted where records do not remember it, which the law sees", async () => {
     const db = { tags: {} };

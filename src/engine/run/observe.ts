@@ -81,7 +81,7 @@ export async function observe(
     await provenCloud(provider, ctx, scope.cluster, answered);
   }
   const others = [...byId.values()].map(asIs);
-  const copies = copiesAmong(others, prior, observedResources);
+  const copies = copiesAmong(others, prior, observedResources, provider.hostKind);
   return omitUndefined({
     observedResources,
     unrecorded: others.filter((one) => !copies.includes(one)),

@@ -2,6 +2,7 @@ import { keyOf } from "../../graph/graph.js";
 import type { Observed } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import type { ObservedResources } from "../observation.js";
+import { isHostKey } from "./hosts.js";
 
 /**
  * What bears the marks of a recorded resource beside the living one itself: somebody has copied that with its marks, as by
@@ -13,6 +14,7 @@ export function copiesAmong(
   unrecorded: readonly Observed[],
   prior: PriorState,
   observedResources: ObservedResources,
+  hostKind: string,
 ): Observed[] {
   const { clusterUid, copies, deletedIds = {} } = prior.transaction ?? {};
   if (clusterUid === undefined) return [];
@@ -23,7 +25,8 @@ export function copiesAmong(
   const recorded = cloudResources(prior).map(({ key }) => key);
   // A copy can be copied as well.
   const originals = new Set([
-    ...recorded.filter((key) => observedResources.get(key) !== "gone"),
+    // The name of a host is used once, so that no second one of it is ours even when the first is gone.
+    ...recorded.filter((key) => isHostKey(key, hostKind) || observedResources.get(key) !== "gone"),
     ...alive.filter(({ id }) => known.has(id)).map(({ who }) => keyOf(who)),
   ]);
   return alive.filter(({ id, who }) => {

@@ -73,6 +73,8 @@ export interface HostSet {
   readonly oneBegins: boolean;
   /** Empty: nobody has asked, or nobody has to. */
   readonly etcd: EtcdHealth;
+  /** What the transaction has made or changed, or will. */
+  readonly own: ReadonlySet<NodeKey>;
 }
 
 /** Each step, by the resource that it is about. */
@@ -125,6 +127,7 @@ export function hostSetOf(
     isFirst: plan.fromRevision === 0,
     oneBegins: plan.oneBegins,
     etcd,
+    own: new Set(plan.transaction.touched),
   };
 }
 

@@ -14,6 +14,8 @@ interface MemberChange {
   readonly deleted: ReadonlySet<NodeKey>;
   /** Machines that get another host, which joins. */
   readonly succeeded: readonly string[];
+  /** Hosts that the transaction has made or changed, or will: it does not end before these are well. */
+  readonly own: ReadonlySet<NodeKey>;
 }
 
 /** Why a round has to wait. */
@@ -26,12 +28,13 @@ interface EtcdHold {
 /**
  * What stands in the way of a change of the control plane: no member is touched while another one is not well, and none that is
  * ill goes, or gets a successor, while the others are no majority without it. What mends an ill member waits for no other, and a
- * change of it in place takes nothing from anybody. Those that are dead leave etcd when the next one joins, or before nothing names
+ * change of it in place takes nothing from anybody; nor does what touches no member, as the last step of that: it waits for its own
+ * transaction's members, as long as the others are a majority. Those that are dead leave etcd when the next one joins, or before nothing names
  * them any more. While etcd cannot be asked none joins, and none that is dead loses its record. Pure.
  * Source: docs/adr/0047.
  */
 export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | undefined {
-  const { changed, deleted, succeeded } = change;
+  const { changed, deleted, succeeded, own } = change;
   const isSucceeded = ({ host }: MemberHealth) =>
     host !== undefined && succeeded.some((machine) => isHostOf(machine, nodeName(host)));
   const isDisturbed = ({ host }: MemberHealth) =>
@@ -41,10 +44,17 @@ export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | u
   const forgets = touched.some((one) => one.state === "dead" && isDisturbed(one));
   if (unknown.length > 0 && (forgets || succeeded.length > 0)) return holdBy(unknown);
   const mends = touched.length > 0 && touched.every(isIll);
-  const excusesDead = succeeded.length > 0;
+  const joins = succeeded.length > 0;
+  const isIllOfItself = (one: MemberHealth) =>
+    !joins &&
+    touched.length === 0 &&
+    one.state === "ill" &&
+    one.host !== undefined &&
+    !own.has(one.host);
+  const isExcused = (one: MemberHealth) =>
+    (joins && one.state === "dead") || (isIllOfItself(one) && isServed(health));
   const others = health.filter(
-    (one) =>
-      one.state !== "well" && !touched.includes(one) && !(excusesDead && one.state === "dead"),
+    (one) => one.state !== "well" && !touched.includes(one) && !isExcused(one),
   );
   if (others.length > 0 && !mends) return holdBy(others);
   const ill = health.filter(isIll);
@@ -53,6 +63,12 @@ export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | u
   const voters = health.filter(({ votes }) => votes);
   const standing = voters.filter((one) => !isIll(one) && !isDisturbed(one));
   return isMajority(standing.length, voters.length) ? undefined : holdBy(ill);
+}
+
+/** Whether a majority of those that vote is known to be well. */
+function isServed(health: EtcdHealth): boolean {
+  const voters = health.filter(({ votes }) => votes);
+  return isMajority(voters.filter(({ state }) => state === "well").length, voters.length);
 }
 
 /** Members that etcd counts on in vain, and that may leave it now: all others are well, and a majority without them. Pure. */

@@ -34,7 +34,7 @@ interface PassChange {
 /** The wait for etcd that a pass needs first; undefined where it may come now. Pure. */
 export function heldByEtcd(
   { keys, deletions, commits = false }: PassChange,
-  { hosts, leaving, etcd }: HostSet,
+  { hosts, leaving, etcd, own }: HostSet,
 ): Extract<Round, { kind: "waitForEtcd" }> | undefined {
   const touched = hosts.filter(({ controlPlane, host }) => controlPlane && keys.includes(host));
   const disturbed = touched.filter(({ open, isQuiet }) => open === "update" && !isQuiet);
@@ -46,6 +46,7 @@ export function heldByEtcd(
       changed: new Set(disturbed.map(hostOf)),
       deleted: new Set(old.map(hostOf)),
       succeeded,
+      own,
     },
     etcd,
   );
@@ -94,8 +95,8 @@ function roundOf({ hosts, leaving, isFirst, oneBegins, etcd }: HostSet): Round {
 const oneByOne = "one control-plane member at a time";
 
 /**
- * The host that has to go before anything else may happen: where there is one too many already, where
- * several are to go, or where a member that is about to change in place would leave no quorum.
+ * The host that has to go before anything else may happen: where there is one too many already, or one without a successor that does not
+ * serve, where several are to go, or where a member that is about to change in place would leave no quorum.
  */
 function makeRoom(
   members: readonly WantedHost[],
@@ -105,11 +106,14 @@ function makeRoom(
   const standing = members.filter(({ open }) => open !== "create");
   const present = [...standing, ...old];
   const serving = present.filter(({ available }) => available).length;
+  // Nobody joins beside one that is not well, and nothing makes that well any more.
+  const isBurden = ({ available, machine }: OldHost) =>
+    !available && members.every(({ name }) => name !== machine);
   const isCrowded =
     next === undefined
       ? old.length > 1 || old.some(({ signsOtherwise }) => signsOtherwise === true)
       : next.open === "create"
-        ? present.length > members.length
+        ? present.length > members.length || old.some(isBurden)
         : !isMajority(serving - Number(next.available), present.length);
   if (!isCrowded) return undefined;
   // One that does not serve can only burden the quorum.

@@ -27,7 +27,8 @@ export const watchMutants = {
       },
     ],
     life: { operations: ["create", "delete"], points: [killedInDelete] },
-    want: /Cluster quickstart is let go while .* lives/,
+    // Its Cluster or its Machines, whichever the controller comes to first.
+    want: /laws: (Cluster quickstart|Machine \S+) is let go while .* lives/,
   },
 } as const satisfies Record<string, WatchMutant>;
 

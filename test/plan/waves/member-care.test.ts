@@ -19,6 +19,8 @@ interface Change {
   readonly changed?: readonly string[];
   readonly deleted?: readonly string[];
   readonly succeeded?: readonly string[];
+  /** Whose hosts are the transaction's; all of them unless said. */
+  readonly own?: readonly string[];
 }
 
 interface Case {
@@ -80,17 +82,53 @@ const cases: readonly Case[] = [
     change: { changed: ["cp-2"] },
     etcd: etcdOf("unknown", "unknown", "ill"),
   },
+  {
+    name: "nobody, at its end, who was ill without it while the others are a majority",
+    change: { own: ["cp-0"] },
+    etcd: etcdOf("well", "well", "ill"),
+  },
+  {
+    name: "at its end those of its own",
+    change: { own: ["cp-2"] },
+    etcd: etcdOf("well", "well", "ill"),
+    want: ["cp-2"],
+  },
+  {
+    name: "at its end whoever is ill where the others are no majority",
+    change: { own: [] },
+    etcd: etcdOf("well", "ill", "ill"),
+    want: ["cp-1", "cp-2"],
+  },
+  {
+    name: "at its end one that is dead: its record says whose it was",
+    change: { own: [] },
+    etcd: etcdOf("well", "well", "dead"),
+    want: ["cp-2"],
+  },
+  {
+    name: "nobody where a host goes that etcd does not know any more",
+    change: { deleted: ["cp-9"], own: ["cp-0"] },
+    etcd: etcdOf("well", "well", "ill"),
+  },
+  {
+    name: "one that is ill where another one joins, whoever's it is",
+    change: { succeeded: ["cp-9"], own: [] },
+    etcd: etcdOf("well", "well", "ill"),
+    want: ["cp-2"],
+  },
 ];
 
 describe("a change of members is held up by", () => {
   for (const { name, change, etcd, want } of cases) {
     it(name, () => {
       const { changed = [], deleted = [], succeeded = [] } = change;
+      const { own = etcd.map((one) => one.name) } = change;
       const hold = etcdHold(
         {
           changed: new Set(changed.map(hostOf)),
           deleted: new Set(deleted.map(hostOf)),
           succeeded,
+          own: new Set(own.map(hostOf)),
         },
         etcd,
       );
