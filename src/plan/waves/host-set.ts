@@ -74,7 +74,7 @@ export interface HostSet {
   /** Empty: nobody has asked, or nobody has to. */
   readonly etcd: EtcdHealth;
   /** What the transaction has made or changed, or will. */
-  readonly own: ReadonlySet<NodeKey>;
+  readonly own: readonly NodeKey[];
 }
 
 /** Each step, by the resource that it is about. */
@@ -127,7 +127,7 @@ export function hostSetOf(
     isFirst: plan.fromRevision === 0,
     oneBegins: plan.oneBegins,
     etcd,
-    own: new Set(plan.transaction.touched),
+    own: plan.transaction.touched ?? [],
   };
 }
 

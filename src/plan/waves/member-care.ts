@@ -15,7 +15,7 @@ interface MemberChange {
   /** Machines that get another host, which joins. */
   readonly succeeded: readonly string[];
   /** Hosts that the transaction has made or changed, or will: it does not end before these are well. */
-  readonly own: ReadonlySet<NodeKey>;
+  readonly own: readonly NodeKey[];
 }
 
 /** Why a round has to wait. */
@@ -28,8 +28,8 @@ interface EtcdHold {
 /**
  * What stands in the way of a change of the control plane: no member is touched while another one is not well, and none that is
  * ill goes, or gets a successor, while the others are no majority without it. What mends an ill member waits for no other, and a
- * change of it in place takes nothing from anybody; nor does what touches no member, as the last step of that: it waits for its own
- * transaction's members, as long as the others are a majority. Those that are dead leave etcd when the next one joins, or before nothing names
+ * change of it in place takes nothing from anybody. What touches no member, as a commit or the deletion of a host that etcd does not know
+ * any more, waits for its transaction's own, and for the others while no majority is well. Those that are dead leave etcd when the next one joins, or before nothing names
  * them any more. While etcd cannot be asked none joins, and none that is dead loses its record. Pure.
  * Source: docs/adr/0047.
  */
@@ -50,7 +50,7 @@ export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | u
     touched.length === 0 &&
     one.state === "ill" &&
     one.host !== undefined &&
-    !own.has(one.host);
+    !own.includes(one.host);
   const isExcused = (one: MemberHealth) =>
     (joins && one.state === "dead") || (isIllOfItself(one) && isServed(health));
   const others = health.filter(

@@ -128,7 +128,7 @@ describe("a change of members is held up by", () => {
           changed: new Set(changed.map(hostOf)),
           deleted: new Set(deleted.map(hostOf)),
           succeeded,
-          own: new Set(own.map(hostOf)),
+          own: own.map(hostOf),
         },
         etcd,
       );
