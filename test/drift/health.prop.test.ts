@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { objectsOf } from "../../src/api/types.js";
+import { keyOf } from "../../src/graph/graph.js";
 import { rulesOfHealing } from "../../src/drift/plan-with-drift.js";
 import { isOpen } from "../../src/records/prior-state.js";
 import type { NodeReport } from "../../src/provider/port.js";
@@ -116,9 +117,12 @@ class Successors {
     const { engine } = this;
     const { transaction } = engine.prior;
     if (!engine.hasFailedForward) assert.deepEqual(alive(engine, this.serving), this.serving);
-    const isBack = isOpen(engine.prior) && transaction?.direction === "back";
-    const ready = engine.hosts().filter(({ phase }) => phase === "ready");
-    const names = isBack ? [] : ready.map(({ who }) => who.name);
+    // A way back wants none of them, also where it is committed and owes their deletion.
+    const wanted = new Set(transaction?.target.machines.map(({ host }) => host));
+    const serving = engine
+      .hosts()
+      .filter(({ phase, who }) => phase === "ready" && wanted.has(keyOf(who)));
+    const names = serving.map(({ who }) => who.name);
     this.serving = names.filter((name) => name.startsWith("pool-") && !this.names.includes(name));
   }
 }
