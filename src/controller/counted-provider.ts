@@ -1,14 +1,13 @@
 import { isCapstanError } from "../api/error.js";
 import type { InfrastructureProvider, Presence } from "../provider/port.js";
-import { aroundCalls } from "../provider/provider-calls.js";
+import { aroundCalls, type CloudCalls } from "../provider/provider-calls.js";
 
 type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled" | "failed";
 
 /** A call to a cloud as it ended. */
 export interface CloudCall {
   readonly provider: string;
-  /** locate, locateMany, create, update, remove, disown, find, mark, inventory, owned, identity, preflight, leftovers, removeLeftover, put, delete, kept or console. */
-  readonly call: string;
+  readonly call: keyof CloudCalls;
   readonly outcome: CloudOutcome;
   readonly tookMs: number;
 }

@@ -1,7 +1,17 @@
 import type { InfrastructureProvider } from "../provider/port.js";
-import { aroundCalls } from "../provider/provider-calls.js";
+import { aroundCalls, type CloudCalls } from "../provider/provider-calls.js";
 
-const changes = ["create", "update", "remove", "disown", "mark", "removeLeftover", "put", "delete"];
+const changes: readonly (keyof CloudCalls)[] = [
+  "create",
+  "update",
+  "remove",
+  "disown",
+  "mark",
+  "markLeft",
+  "removeLeftover",
+  "put",
+  "delete",
+];
 
 /**
  * The same provider, which changes its cloud only while `assertLeader` does not throw: a process that

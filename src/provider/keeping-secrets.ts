@@ -4,19 +4,24 @@ import { secretFieldsIn } from "../api/secret-fields.js";
 import { userDataFieldNames } from "../api/user-data-fields.js";
 import type {
   Failure,
+  Found,
   InfrastructureProvider,
+  LookupQuestion,
   MachineToCompile,
   NodeReport,
-  Observed,
-  OperationState,
+  PlannedStep,
   PreflightFinding,
   Presence,
-  ResourceHandler,
-  UserDataTerms,
 } from "./port.js";
-import { eachBound, withMembers } from "./provider-calls.js";
+import {
+  aroundCalls,
+  type CloudCalls,
+  eachBound,
+  type ProviderCall,
+  withMembers,
+} from "./provider-calls.js";
 import { secretInputsOf, secretOutputsOf } from "./secret-fields.js";
-import { type SecretValues, textsIn } from "./secret-values.js";
+import { linesIn, type SecretValues } from "./secret-values.js";
 
 /**
  * The same provider, of whose secret fields nothing comes back in words: what passes by in them is learned, and taken out of errors,
@@ -27,42 +32,66 @@ export function keepingSecrets(
   secrets: SecretValues,
 ): InfrastructureProvider {
   const keeper = new Keeper(provider, secrets);
-  return withMembers(provider, {
-    handlers: new Map(
-      [...provider.handlers].map(([kind, handler]) => [kind, keeper.handler(kind, handler)]),
-    ),
+  const kept = aroundCalls(provider, async (call, make) => keeper.call(call, make));
+  return withMembers(kept, {
     compile: (cluster, providerSpec, machines, lookedUp) => {
       keeper.learnObjects(providerSpec, machines);
       return provider.compile(cluster, providerSpec, machines, lookedUp);
     },
-    inventory: async (ctx, scope) => keeper.listed(() => provider.inventory(ctx, scope)),
-    owned:
-      provider.owned && (async (ctx) => keeper.listed(async () => provider.owned?.(ctx) ?? [])),
-    identity:
-      provider.identity &&
-      (async (ctx) => keeper.guarded(async () => provider.identity?.(ctx) ?? {})),
-    resolve:
-      provider.resolve &&
-      (async (ctx, question) =>
-        keeper.guarded(async () => provider.resolve?.(ctx, question) ?? {})),
-    preflight:
-      provider.preflight &&
-      (async (ctx, steps, clusterSpec) => {
-        const findings = await keeper.guarded(
-          async () => provider.preflight?.(ctx, steps, clusterSpec) ?? [],
-        );
-        return findings.map((one) => keeper.finding(one));
-      }),
-    userData: provider.userData && keeper.terms(provider.userData),
     forCluster: eachBound(provider, (bound) => keepingSecrets(bound, secrets)),
   });
 }
 
+/** What is said of one resource, or of several: of which kind, and which texts of theirs nobody is told. */
+interface Subject {
+  readonly kind: string;
+  readonly own: readonly string[];
+}
+
+/** How the answer of each call is told. A call that the port has and this does not would not compile. */
+type Telling = {
+  readonly [Name in keyof CloudCalls]: (
+    answer: Awaited<ReturnType<CloudCalls[Name]>>,
+    subject: Subject,
+  ) => Awaited<ReturnType<CloudCalls[Name]>>;
+};
+
+/** Of answers that have no words about a resource. */
+const asIs = <Answer>(answer: Answer): Answer => answer;
+
 class Keeper {
   /** Of what a cloud has accepted and not carried out yet: what was in its secret fields. */
   private readonly ofOperations = new Map<string, readonly string[]>();
+  /** The same of resources, by token: of what a cloud does not show nobody could tell otherwise that it is theirs. */
+  private readonly ofResources = new Map<string, readonly string[]>();
+  /** Tokens of what the cloud has accepted to remove. */
+  private readonly removed = new Set<string>();
   private readonly written: readonly string[];
   private readonly writtenOfCluster: readonly string[];
+  private readonly telling: Telling = {
+    locate: (presence, subject) => this.presence(presence, subject),
+    locateMany: (all, subject) => all.map((one) => this.presence(one, subject)),
+    create: (resource, subject) => this.observed(resource, subject),
+    update: (resource, subject) => this.observed(resource, subject),
+    poll: (state, { own }) =>
+      state.state === "failed" ? { ...state, failure: this.failure(state.failure, own) } : state,
+    find: (resource, subject) => resource && this.observed(resource, subject),
+    inventory: (all, subject) => all.map((one) => this.observed(one, subject)),
+    owned: (all, subject) => all.map((one) => this.observed(one, subject)),
+    preflight: (findings, { own }) => findings.map((one) => this.finding(one, own)),
+    console: (text, { own }) => this.secrets.scrub(text, own),
+    remove: asIs,
+    disown: asIs,
+    mark: asIs,
+    markLeft: asIs,
+    identity: asIs,
+    resolve: asIs,
+    leftovers: asIs,
+    removeLeftover: asIs,
+    put: asIs,
+    delete: asIs,
+    kept: asIs,
+  };
 
   constructor(
     private readonly provider: InfrastructureProvider,
@@ -83,78 +112,76 @@ class Keeper {
     }
   }
 
-  handler(kind: string, handler: ResourceHandler): ResourceHandler {
-    const learned = [
-      ...(handler.secretInputs ?? []),
-      ...(kind === this.provider.hostKind ? this.written : []),
-    ];
-    return new Proxy(handler, {
-      get: (target, key) => {
-        const member = Reflect.get(target, key, target) as unknown;
-        if (typeof member !== "function") return member;
-        return async (...args: unknown[]) => {
-          const takesSpec = key === "create" || key === "update";
-          const specs = [
-            takesSpec ? args.at(-1) : undefined,
-            ...args.map((one) => (isJsonObject(one) ? one["spec"] : undefined)),
-          ].filter(isJsonObject);
-          for (const spec of specs) for (const field of learned) this.secrets.learn(spec[field]);
-          const own = [
-            ...specs.flatMap((spec) => this.ownTexts(kind, spec)),
-            ...(key === "poll" ? (this.ofOperations.get(String(args.at(-1))) ?? []) : []),
-          ];
-          const answer = await this.guarded(
-            async () => Reflect.apply(member, target, args) as Promise<unknown>,
-            own,
-          );
-          const operation = isJsonObject(answer) ? answer["operation"] : undefined;
-          if (takesSpec && typeof operation === "string") this.ofOperations.set(operation, own);
-          if (key === "poll" && isJsonObject(answer) && answer["state"] !== "running") {
-            this.ofOperations.delete(String(args.at(-1)));
-          }
-          return this.told(answer, own);
-        };
-      },
-    });
+  /** The one way by which anything comes back from the cloud: neither an answer nor an error goes around it. */
+  async call<Answer>(call: ProviderCall, make: () => Promise<Answer>): Promise<Answer> {
+    const subject = this.subjectOf(call);
+    const tell = this.telling[call.name] as (answer: unknown, subject: Subject) => unknown;
+    try {
+      const answer = await make();
+      this.follow(call, answer, subject.own);
+      return tell(answer, subject) as Answer;
+    } catch (error) {
+      this.takeOut(error, subject.own);
+      throw error;
+    }
+  }
+
+  /** What the call is about. What it is given of that is learned, and remembered where it is about one resource. */
+  private subjectOf(call: ProviderCall): Subject {
+    const { name, given, kind: asked = this.provider.hostKind } = call;
+    const operation = name === "poll" ? this.ofOperations.get(String(given[0])) : undefined;
+    const own = new Set(operation);
+    const tokens = new Set(given.flatMap(tokensIn));
+    for (const token of tokens) for (const text of this.ofResources.get(token) ?? []) own.add(text);
+    for (const spec of clusterSpecsGiven(call)) this.learnObjects(spec, []);
+    for (const { kind, spec } of specsGiven(call, asked)) {
+      this.learn(kind, spec);
+      for (const text of this.ownTexts(kind, spec)) own.add(text);
+    }
+    const texts = [...own];
+    const [token, ...others] = tokens;
+    const isAboutOne = token !== undefined && others.length === 0;
+    if (isAboutOne && own.size > 0) this.ofResources.set(token, texts);
+    return { kind: asked, own: texts };
+  }
+
+  private learn(kind: string, spec: JsonObject): void {
+    const inputs = this.provider.handlers.get(kind)?.secretInputs ?? [];
+    const written = kind === this.provider.hostKind ? this.written : [];
+    for (const field of [...inputs, ...written]) this.secrets.learn(spec[field]);
+  }
+
+  /** What goes on is told of later, and what was removed until a look has shown that it is gone. */
+  private follow({ name, given }: ProviderCall, answer: unknown, own: readonly string[]): void {
+    const { operation, state, found, resource }: Partial<JsonObject> = isJsonObject(answer)
+      ? answer
+      : {};
+    const takesSpec = name === "create" || name === "update";
+    if (takesSpec && typeof operation === "string") this.ofOperations.set(operation, own);
+    if (name === "poll" && state !== "running") this.ofOperations.delete(String(given[0]));
+    const [token = ""] = given.flatMap(tokensIn);
+    if (name === "remove") this.removed.add(token);
+    const isGone = found === "none" || (isJsonObject(resource) && resource["phase"] === "gone");
+    // Before a removal nothing may be shown because listings lag, and what was made be shown later.
+    if (name !== "locate" || !isGone || !this.removed.delete(token)) return;
+    this.ofResources.delete(token);
   }
 
   /**
-   * All texts in the secret fields of a resource. Files, commands and annotations are full of ordinary words, so that these are
-   * taken out of what is said of this resource alone.
+   * All texts in the secret fields of a resource, whole and by lines. Files, commands and annotations are full of ordinary words, so
+   * that these are taken out of what is said of this resource alone.
    */
   private ownTexts(kind: string, spec: JsonObject): string[] {
-    return secretInputsOf(this.provider, kind).flatMap((field) => textsIn(spec[field]));
+    return secretInputsOf(this.provider, kind).flatMap((field) => linesIn(spec[field]));
   }
 
-  async listed(list: () => Promise<readonly Observed[]>): Promise<readonly Observed[]> {
-    return (await this.guarded(list)).map((one) => this.observed(one));
-  }
-
-  finding(finding: PreflightFinding): PreflightFinding {
+  private finding(finding: PreflightFinding, own: readonly string[]): PreflightFinding {
     const { message, hint } = finding;
     return omitUndefined({
       ...finding,
-      message: this.secrets.scrub(message),
-      hint: hint === undefined ? undefined : this.secrets.scrub(hint),
+      message: this.secrets.scrub(message, own),
+      hint: hint === undefined ? undefined : this.secrets.scrub(hint, own),
     });
-  }
-
-  terms(terms: UserDataTerms): UserDataTerms {
-    if (terms.console === undefined) return terms;
-    return withMembers(terms, {
-      console: async (ctx, host) =>
-        this.secrets.scrub(await this.guarded(async () => terms.console?.(ctx, host) ?? "")),
-    });
-  }
-
-  /** What it throws says nothing of them either, and nor do the causes of that. */
-  async guarded<Answer>(call: () => Promise<Answer>, own: readonly string[] = []): Promise<Answer> {
-    try {
-      return await call();
-    } catch (error) {
-      this.takeOut(error, own);
-      throw error;
-    }
   }
 
   /** An error keeps what it is, and who has thrown it: its words alone become others. */
@@ -169,42 +196,25 @@ class Keeper {
     this.takeOut(error.cause, own, depth + 1);
   }
 
-  /** The answer of a handler: a resource, where one is, several of that, or what became of an operation. */
-  private told(answer: unknown, own: readonly string[]): unknown {
-    if (Array.isArray(answer)) return answer.map((one: unknown) => this.told(one, own));
-    if (!isJsonObject(answer)) return answer;
-    if ("found" in answer) return this.presence(answer as unknown as Presence, own);
-    if ("state" in answer) return this.operation(answer as unknown as OperationState, own);
-    return "phase" in answer ? this.observed(answer as unknown as Observed) : answer;
-  }
-
-  private presence(presence: Presence, own: readonly string[]): Presence {
+  private presence(presence: Presence, subject: Subject): Presence {
     switch (presence.found) {
       case "one":
-        return { ...presence, resource: this.observed(presence.resource) };
+        return { ...presence, resource: this.observed(presence.resource, subject) };
       case "unknown":
-        return { ...presence, reason: this.secrets.scrub(presence.reason, own) };
+        return { ...presence, reason: this.secrets.scrub(presence.reason, subject.own) };
       case "none":
       case "many":
         return presence;
     }
   }
 
-  private operation(state: OperationState, own: readonly string[]): OperationState {
-    if (state.state !== "failed") return state;
-    return { ...state, failure: this.failure(state.failure, own) };
-  }
-
-  private observed<Resource extends Omit<Observed, "who">>(resource: Resource): Resource {
-    const { failure, node } = resource;
-    // What bears no marks of ours has no kind, and no record either.
-    const kind =
-      "who" in resource ? (resource.who as Observed["who"] | undefined)?.kind : undefined;
-    for (const output of kind === undefined ? [] : secretOutputsOf(this.provider, kind)) {
-      this.secrets.learn(resource.status[output]);
-    }
+  private observed<Resource extends Found>(resource: Resource, subject: Subject): Resource {
+    const { failure, node, spec, status, who } = resource;
+    const kind = who?.kind ?? subject.kind;
+    for (const output of secretOutputsOf(this.provider, kind)) this.secrets.learn(status[output]);
     if (failure === undefined && node?.conditions === undefined) return resource;
-    const own = this.ownTexts(kind ?? this.provider.hostKind, resource.spec);
+    const remembered = this.ofResources.get(who?.token ?? "") ?? [];
+    const own = [...subject.own, ...remembered, ...this.ownTexts(kind, spec)];
     const ofFailure = failure === undefined ? {} : { failure: this.failure(failure, own) };
     const ofNode = node?.conditions === undefined ? {} : { node: this.node(node, own) };
     return { ...resource, ...ofFailure, ...ofNode };
@@ -224,3 +234,49 @@ class Keeper {
 
 /** As deep as logs tell causes, and a little more. */
 const deepestCause = 8;
+
+interface GivenSpec {
+  readonly kind: string;
+  readonly spec: JsonObject;
+}
+
+/** The specs that a call is given, of what is there and of what is wanted; of `asked` where it does not say their kind. Pure. */
+function specsGiven({ name, given }: ProviderCall, asked: string): GivenSpec[] {
+  const said = (kind: string, ...specs: unknown[]) =>
+    specs.filter(isJsonObject).map((spec) => ({ kind, spec }));
+  switch (name) {
+    case "create":
+    case "update":
+      return said(asked, ...given.map(specOf), given.at(-1));
+    case "preflight": {
+      const steps = given[0] as readonly PlannedStep[];
+      return steps.flatMap(({ kind, current, wanted }) => said(kind, current?.spec, wanted));
+    }
+    case "resolve": {
+      const question = given[0] as LookupQuestion;
+      return question.kind === "machine" ? said(asked, question.providerSpec) : [];
+    }
+    default:
+      return said(asked, ...given.map(specOf));
+  }
+}
+
+/** The provider's object of the Cluster, where a call is given it. Pure. */
+function clusterSpecsGiven({ name, given }: ProviderCall): JsonObject[] {
+  if (name === "preflight") return [given[1] as JsonObject];
+  return name === "resolve" ? [(given[0] as LookupQuestion).clusterSpec] : [];
+}
+
+function specOf(given: unknown): unknown {
+  return isJsonObject(given) ? given["spec"] : undefined;
+}
+
+/** The tokens of the resources that a call is given: of an identity, of what bears one, and of several of these. Pure. */
+function tokensIn(given: unknown): string[] {
+  if (Array.isArray(given)) return given.flatMap(tokensIn);
+  if (!isJsonObject(given)) return [];
+  const { who, clusterUid, token } = given;
+  // A spec may have a token, too.
+  const isIdentity = typeof clusterUid === "string" && typeof token === "string";
+  return isIdentity ? [token] : tokensIn(who);
+}

@@ -2,41 +2,63 @@ import type {
   CallContext,
   InfrastructureProvider,
   ResourceHandler,
+  SecretStore,
   UserDataTerms,
 } from "./port.js";
 
+/** The members that ask a cloud: those that answer with a promise. All others are data and pure functions. */
+type AskingMembers<Port> = {
+  [Name in keyof Port]-?: NonNullable<Port[Name]> extends (...given: never[]) => Promise<unknown>
+    ? Name
+    : never;
+}[keyof Port];
+
+type AskingPart<Port> = Required<Pick<Port, AskingMembers<Port>>>;
+
+/** All calls to a cloud, by name. */
+export type CloudCalls = AskingPart<ResourceHandler> &
+  AskingPart<InfrastructureProvider> &
+  AskingPart<UserDataTerms> &
+  AskingPart<SecretStore>;
+
 /** A call to a cloud that is about to be made. */
-interface ProviderCall {
-  /** locate, locateMany, create, poll, update, remove, disown, find, mark, inventory, owned, identity, preflight, resolve, leftovers, removeLeftover, put, delete, kept or console. */
-  readonly name: string;
+export interface ProviderCall {
+  readonly name: keyof CloudCalls;
+  /** Of the handler that is asked; absent: the provider is. */
+  readonly kind?: string;
   readonly context: CallContext;
+  /** What it is given beside the context. */
+  readonly given: readonly unknown[];
 }
 
 /** Makes the call, or does not, and answers what it answers. */
 type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
 
-const handlerCalls = [
-  "locate",
-  "locateMany",
-  "create",
-  "poll",
-  "update",
-  "remove",
-  "disown",
-  "find",
-  "mark",
-];
-const listings = [
-  "inventory",
-  "owned",
-  "identity",
-  "preflight",
-  "resolve",
-  "leftovers",
-  "removeLeftover",
-];
-/** Of a secret store. */
-const storeCalls = ["put", "delete", "kept"];
+/** Names of calls. A call of the port that is left out does not compile, so that nobody gets around what is done around all of them. */
+type Names<Port> = Readonly<Record<AskingMembers<Port>, true>>;
+
+const handlerCalls: Names<ResourceHandler> = {
+  locate: true,
+  locateMany: true,
+  create: true,
+  poll: true,
+  update: true,
+  remove: true,
+  disown: true,
+  find: true,
+  mark: true,
+};
+const providerCalls: Names<InfrastructureProvider> = {
+  inventory: true,
+  owned: true,
+  identity: true,
+  preflight: true,
+  resolve: true,
+  leftovers: true,
+  removeLeftover: true,
+};
+const termsCalls: Names<UserDataTerms> = { console: true, markLeft: true };
+const storeCalls: Names<SecretStore> = { put: true, delete: true, kept: true };
 
 /**
  * The same provider with something done around every call to its cloud. What the provider lacks the
@@ -49,11 +71,11 @@ export function aroundCalls(
   const handlers = new Map(
     [...provider.handlers].map(([kind, handler]): [string, ResourceHandler] => [
       kind,
-      withAround(handler, handlerCalls, around),
+      withAround(handler, handlerCalls, async (call, make) => around({ ...call, kind }, make)),
     ]),
   );
   const { userData } = provider;
-  return withMembers(withAround(provider, listings, around), {
+  return withMembers(withAround(provider, providerCalls, around), {
     handlers,
     userData: userData && termsAround(userData, around),
     forCluster: eachBound(provider, (bound) => aroundCalls(bound, around)),
@@ -78,7 +100,7 @@ export function eachBound(
 
 function termsAround(terms: UserDataTerms, around: Around): UserDataTerms {
   const { secrets } = terms;
-  return withMembers(withAround(terms, ["console"], around), {
+  return withMembers(withAround(terms, termsCalls, around), {
     secrets: secrets && withAround(secrets, storeCalls, around),
   });
 }
@@ -98,7 +120,7 @@ export function withMembers<Target extends object>(
 
 function withAround<Target extends object>(
   origin: Target,
-  calls: readonly string[],
+  calls: Names<Target>,
   around: Around,
 ): Target {
   return new Proxy(origin, {
@@ -106,11 +128,10 @@ function withAround<Target extends object>(
       const member = Reflect.get(target, key, target) as unknown;
       if (typeof member !== "function") return member;
       const apply = (args: readonly unknown[]) => Reflect.apply(member, target, args) as unknown;
-      if (typeof key !== "string" || !calls.includes(key)) {
-        return (...args: unknown[]) => apply(args);
-      }
-      return (context: CallContext, ...args: unknown[]) =>
-        around({ name: key, context }, async () => apply([context, ...args]));
+      if (!Object.hasOwn(calls, key)) return (...args: unknown[]) => apply(args);
+      const name = key as keyof CloudCalls;
+      return (context: CallContext, ...given: unknown[]) =>
+        around({ name, context, given }, async () => apply([context, ...given]));
     },
   });
 }

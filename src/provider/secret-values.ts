@@ -2,6 +2,7 @@ import { isJsonObject, type Json } from "../api/json.js";
 import type { Scrubbed } from "../api/leaving-text.js";
 import { scrubber } from "../api/scrubber.js";
 import { secretText } from "../api/secret-fields.js";
+import { unknownValue } from "../api/unknown.js";
 
 /** Shorter values would blot out ordinary words. */
 const shortest = 6;
@@ -25,10 +26,10 @@ export class SecretValues {
 
   /** The text without any of them, without `more`, and without what looks like a secret. */
   readonly scrub = (text: string, more: Iterable<string> = []): Scrubbed => {
-    let rest = text;
-    for (const value of [...this.values, ...more]) {
-      if (rest.includes(value)) rest = rest.replaceAll(value, secretText);
-    }
+    const found = [...this.values, ...more].filter((value) => text.includes(value));
+    // The longest first: one secret may be a part of another.
+    found.sort((left, right) => right.length - left.length);
+    const rest = found.reduce((told, value) => told.replaceAll(value, secretText), text);
     return this.scrubShapes(rest) as Scrubbed;
   };
 
@@ -43,9 +44,16 @@ export class SecretValues {
 /** Every text inside a value that is long enough to be a secret, as it is and as JSON writes it. Pure. */
 export function textsIn(value: Json | undefined): string[] {
   if (typeof value === "string") {
-    if (value.length < shortest) return [];
+    if (value.length < shortest || value === unknownValue) return [];
     return [...new Set([value, JSON.stringify(value).slice(1, -1)])];
   }
   if (Array.isArray(value)) return value.flatMap((item: Json) => textsIn(item));
   return isJsonObject(value) ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** The same, and each line of them by itself: who prints a file prints lines, with ends and beginnings of its own. Pure. */
+export function linesIn(value: Json | undefined): string[] {
+  const texts = textsIn(value);
+  const lines = texts.flatMap((text) => text.split(/\r\n|\r|\n/).map((line) => line.trim()));
+  return [...new Set([...texts, ...lines.filter((line) => line.length >= shortest)])];
 }

@@ -50,6 +50,14 @@ describe("fencedProvider", () => {
           mark: async () => note("mark", undefined),
           list: async () => note("list", []),
         },
+        userData: {
+          simulated: true,
+          format: "cloud-config",
+          software: () => "image",
+          containerRuntime: { name: "containerd", version: "2.1.5" },
+          commands: { name: "hostname", address: "hostname -I" },
+          markLeft: async () => note("markLeft", undefined),
+        },
       }),
       () => {
         if (leads) return;
@@ -69,8 +77,18 @@ describe("fencedProvider", () => {
     await own.remove(ctx, host);
     await own.disown?.(ctx, host);
     await own.mark?.(ctx, host, who);
+    await provider.userData?.markLeft?.(ctx, host);
     await provider.inventory(ctx, { cluster: "default/a" });
-    assert.deepEqual(called, ["locate", "create", "update", "remove", "disown", "mark", "list"]);
+    assert.deepEqual(called, [
+      "locate",
+      "create",
+      "update",
+      "remove",
+      "disown",
+      "mark",
+      "markLeft",
+      "list",
+    ]);
   });
 
   it("changes nothing once it does not, and still looks", async () => {
@@ -82,6 +100,7 @@ describe("fencedProvider", () => {
     await assert.rejects(own.remove(ctx, host), refused);
     await assert.rejects(async () => own.disown?.(ctx, host), refused);
     await assert.rejects(async () => own.mark?.(ctx, host, who), refused);
+    await assert.rejects(async () => provider.userData?.markLeft?.(ctx, host), refused);
     await own.locate(ctx, who);
     await own.find?.(ctx, "1");
     await provider.inventory(ctx, { cluster: "default/a" });

@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { secretText } from "../../src/api/secret-fields.js";
+import { unknownValue } from "../../src/api/unknown.js";
 import { defineProvider } from "../../src/provider/define.js";
 import { keepingSecrets } from "../../src/provider/keeping-secrets.js";
+import { withMembers } from "../../src/provider/provider-calls.js";
 import { withSecretFields } from "../../src/provider/secret-fields.js";
 import { SecretValues } from "../../src/provider/secret-values.js";
 import { refTo } from "../../src/graph/graph.js";
-import type { CreateContext, Identity, Observed } from "../../src/provider/port.js";
+import type { CreateContext, Identity, Observed, Presence } from "../../src/provider/port.js";
 
 const who: Identity = {
   cluster: "default/a",
@@ -20,12 +22,13 @@ const password = "of-the-first-user";
 const token = "made-by-the-cloud";
 const command = "apt-get update";
 const spec = { password, bootstrap: { preKubeadmCommands: [command] } };
+const other: Identity = { ...who, name: "other", token: "another" };
 const made: Observed = { id: "h-1", who, phase: "ready", spec, status: { token, address: "::1" } };
 const ctx = {} as CreateContext;
 const absent = { locate: async () => ({ found: "none" as const }), remove: async () => {} };
 
 /** A provider whose calls on hosts are these. */
-function providerWith(calls: object, secrets = new SecretValues({})) {
+function providerWith(calls: object, secrets = new SecretValues({}), terms: object = {}) {
   const good = defineProvider({
     name: "safe",
     apiVersion: "safe.example.dev/v1",
@@ -56,6 +59,7 @@ function providerWith(calls: object, secrets = new SecretValues({})) {
       software: () => "image",
       containerRuntime: { name: "containerd", version: "2.1.5" },
       commands: { name: "hostname", address: "hostname -I" },
+      ...terms,
     },
   });
   return keepingSecrets(good, secrets);
@@ -115,6 +119,110 @@ describe("a provider that keeps secrets", () => {
     });
   });
 
+  const content = "first-line-of-the-key\nsecond-line-of-the-key\n";
+  const files = {
+    files: [{ path: "/etc/agent.key", content }],
+    preKubeadmCommands: ["agent join"],
+  };
+  const withFiles = { ...spec, token: "a-field-of-this-name", bootstrap: files };
+  const printed = "agent: bad key first-line-of-the-key\r\nsecond-line-of-the-key?\r\nbye";
+  const shown = `agent: bad key ${secretText}\r\n${secretText}?\r\nbye`;
+
+  it("shows consoles without the files and commands of their hosts, line by line", async () => {
+    const { userData } = providerWith({}, undefined, { console: async () => printed });
+    assert.equal(await userData?.console?.(ctx, { ...made, spec: withFiles }), shown);
+    assert.equal(await userData?.console?.(ctx, { ...made, who: other }), printed);
+  });
+
+  it("knows what a host was made with where its cloud shows nothing of that, until it is gone", async () => {
+    const failed: Observed = { ...made, phase: "failed", spec: {}, failure: { reason: printed } };
+    let presence: Presence = { found: "none" };
+    const provider = providerWith(
+      {
+        create: async () => {
+          throw new Error("too late");
+        },
+        list: async () => [failed],
+        locate: async () => presence,
+        locateMany: async () => [{ found: "unknown", reason: printed }],
+        remove: async () => undefined,
+      },
+      undefined,
+      { console: async () => printed },
+    );
+    const handler = provider.handlers.get("SafeHost");
+    const told = async () => [
+      (await provider.inventory(ctx, { cluster: "default/a" }))[0]?.failure?.reason,
+      await provider.userData?.console?.(ctx, failed),
+    ];
+    assert.deepEqual(await told(), [printed, printed]);
+    await assert.rejects(async () => handler?.create(ctx, who, withFiles));
+    assert.deepEqual(await told(), [shown, shown]);
+    assert.deepEqual(await handler?.locateMany?.(ctx, [{ who }]), [
+      { found: "unknown", reason: shown },
+    ]);
+    await handler?.locate(ctx, who);
+    assert.deepEqual(await told(), [shown, shown], "not shown yet");
+    presence = { found: "one", resource: failed };
+    await handler?.remove(ctx, failed);
+    await handler?.locate(ctx, who);
+    assert.deepEqual(await told(), [shown, shown], "not gone yet");
+    presence = { found: "none" };
+    await handler?.locate(ctx, who);
+    assert.deepEqual(await told(), [printed, printed]);
+  });
+
+  it("throws nothing of a host from any call that is given it", async () => {
+    const fails = async () => {
+      throw new Error(printed);
+    };
+    const names = ["put", "delete"];
+    const secrets = {
+      ...Object.fromEntries(names.map((name) => [name, fails])),
+      fetchCommand: String,
+    };
+    const provider = providerWith({ create: fails, update: fails, remove: fails }, undefined, {
+      console: fails,
+      markLeft: fails,
+      secrets,
+    });
+    const host = { ...made, spec: withFiles };
+    const handler = provider.handlers.get("SafeHost");
+    const { userData } = provider;
+    const calls: Record<string, () => unknown> = {
+      console: () => userData?.console?.(ctx, host),
+      markLeft: () => userData?.markLeft?.(ctx, host),
+      create: () => handler?.create(ctx, who, withFiles),
+      update: () => handler?.update?.(ctx, made, withFiles),
+      put: () => userData?.secrets?.put(ctx, "h", new Uint8Array(), { who, controlPlane: false }),
+      delete: () => userData?.secrets?.delete(ctx, "h", who),
+      remove: () => handler?.remove(ctx, host),
+    };
+    for (const [name, call] of Object.entries(calls)) {
+      await assert.rejects(async () => call(), { message: shown }, name);
+    }
+  });
+
+  it("finds nothing against a plan in words of what the plan is about", async () => {
+    const finding = {
+      code: "PERMISSION",
+      message: `no right to ${command}`,
+      hint: password,
+    } as const;
+    const secrets = new SecretValues({});
+    const provider = keepingSecrets(
+      withMembers(providerWith({}), { preflight: async () => [finding] }),
+      secrets,
+    );
+    const step = { does: "create", kind: "SafeHost", name: "h" } as const;
+    const unknown = { ...step, wanted: { password: unknownValue } };
+    const steps = [{ ...step, wanted: spec }, unknown];
+    assert.deepEqual(await provider.preflight?.(ctx, steps, {}), [
+      { ...finding, message: `no right to ${secretText}`, hint: secretText },
+    ]);
+    assert.equal(secrets.scrub(unknownValue), unknownValue);
+  });
+
   it("learns what passes by in secret fields, and nothing of files and commands", async () => {
     const secrets = new SecretValues({});
     assert.deepEqual(await hostCalls({}, secrets).create(ctx, who, spec), made);
@@ -154,6 +262,12 @@ describe("secret fields of a graph", () => {
 });
 
 describe("SecretValues", () => {
+  it("takes a secret out whole that another one is a part of, whichever it has learned first", () => {
+    const secrets = new SecretValues({});
+    secrets.learn(["agent join", "agent join --key 123"]);
+    assert.equal(secrets.scrub("sh: agent join --key 123: 1"), `sh: ${secretText}: 1`);
+  });
+
   it("writes JSON that stays the same JSON, whatever its texts hold", () => {
     const secrets = new SecretValues({ DB_PASSWORD: "hunter2-hunter2" });
     secrets.learn(['quote"d-secret', { deep: "line\nsecret" }, "short"]);
