@@ -109,7 +109,7 @@ export const metricTable = {
   cloudCalls: {
     type: "counter",
     name: "capstan_cloud_calls_total",
-    help: "Calls to clouds by provider, call (locate, create, update, remove, inventory, owned) and outcome (ok, unknown, gone, throttled, cancelled, failed).",
+    help: "Calls to clouds by provider, call (as the port names it: locate, create, update, remove, inventory, console and others) and outcome (ok, unknown, gone, throttled, cancelled, failed).",
     labels: ["provider", "call", "outcome"],
   },
   cloudSeconds: {
