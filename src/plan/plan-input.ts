@@ -5,7 +5,7 @@ import type { Removal } from "../api/protection.js";
 import type { CloudIdentity, InfrastructureProvider, Lookups, Observed } from "../provider/port.js";
 import type { ExternalSights, ObservedResources } from "./observation.js";
 import type { PriorState } from "../records/prior-state.js";
-import type { TransactionGoal } from "../records/transaction.js";
+import type { GivenUp, TransactionGoal } from "../records/transaction.js";
 
 /** Where somebody wants a cluster to go: to what objects say, or to a graph that was recorded. */
 export type PlanGoal =
@@ -56,6 +56,8 @@ export interface PlanInput {
   readonly stagesBefore?: number;
   /** Why the last transaction was not finished, for history. */
   readonly failure?: string;
+  /** Resources that whoever asks has given up, beside those that the records name; absent: none. */
+  readonly givenUp?: GivenUp | undefined;
   /** What the provider has looked up for the objects; absent: nothing. Of a recorded graph its own answers count. */
   readonly lookups?: Lookups;
   /** What is not ours and used, as the cloud shows it; absent: nobody has looked. */

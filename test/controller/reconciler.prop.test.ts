@@ -161,8 +161,6 @@ async function comeToRest(controller: FakeController): Promise<"done" | "refused
   controller.meet();
   const told: string[] = [];
   for (let round = 0; round < 40; round += 1) {
-    // Beyond a point of no return a host that never boots is waited for, until it ends.
-    controller.world.cloud.endStuck();
     const outcome = await controller.settle();
     told.push(JSON.stringify(outcome));
     if (outcome.kind === "done") {

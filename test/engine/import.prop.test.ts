@@ -77,7 +77,6 @@ async function breachesOf(
     return outcome;
   };
   for (const command of history.commands) await run(command);
-  engine.cloud.endStuck();
   const isOpen = engine.prior.transaction?.number !== engine.prior.revision?.number;
   const outcome = await run({ verb: history.wayOut, faults: [] });
   const { wayOut } = history;

@@ -215,7 +215,6 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
     hosts.mustTakePods(engine.hosts());
   };
   for (const command of history.commands) await run(command);
-  engine.cloud.endStuck();
   hosts.breaks = () => undefined;
   // A destroy that broke off may have taken the majority of etcd along.
   const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");

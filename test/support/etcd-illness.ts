@@ -192,7 +192,6 @@ export async function courseOf(drawn: EtcdHistory): Promise<EtcdCourse> {
   await run({ verb: drawn.wayOut });
   hosts.ails = () => undefined;
   hosts.answers = () => true;
-  engine.cloud.endStuck();
   // A destroy that was killed, or a host that died of two, may have left no majority: nothing but a destroy helps then.
   const wayOut = hosts.hasMajority(engine.hosts()) ? drawn.wayOut : "destroy";
   const out = await run({ verb: wayOut });

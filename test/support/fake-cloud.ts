@@ -245,11 +245,11 @@ export class FakeCloud {
     this.put(id, { leavesAtMs: this.clock.now() + 24 * 3_600_000 });
   }
 
-  /** Ends every host that neither runs nor fails, and never will. */
-  endStuck(): void {
-    for (const [id, { boot }] of this.stored) {
-      if (boot.atMs === Number.POSITIVE_INFINITY) this.kill(id);
-    }
+  /** Stops a host for good: it looks as if it were about to run. */
+  stall(id: string): void {
+    this.put(id, { phase: "pending" });
+    const boot = { atMs: Number.POSITIVE_INFINITY, phase: "ready" as const };
+    this.stored.set(id, { ...this.stored.get(id)!, boot });
   }
 
   /** Changes fields of a resource behind everybody's back. */

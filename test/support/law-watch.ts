@@ -66,8 +66,8 @@ export class LawWatch {
   show(plan: Plan): void {
     const { steps, orphaned, target, transaction, leaving } = plan;
     if (leadsToNothing(plan)) for (const { key } of steps) this.early.add(key);
-    for (const { host, controlPlane, owner } of leaving) {
-      if (controlPlane || owner?.machineDeployment !== undefined) this.early.add(host);
+    for (const { host, controlPlane, owner, serves } of leaving) {
+      if (controlPlane || owner?.machineDeployment !== undefined || !serves) this.early.add(host);
     }
     for (const step of steps)
       this.shown.add(`${isLettingGo(step) ? "forget" : step.kind} ${step.key}`);
@@ -85,7 +85,10 @@ export class LawWatch {
     return this.isShown("delete", key) || this.isShown("forget", key);
   }
 
-  /** Members make room for one another, and so do the machines of a deployment, each with what lives with it; nothing else does. */
+  /**
+   * Members make room for one another, and so do the machines of a deployment, and what was made since the revision for whoever is
+   * made in its place, each with what lives with it; nothing else does.
+   */
   mayGoEarly(key: NodeKey): boolean {
     const name = key.slice(key.indexOf("/") + 1);
     const hosts = [...this.early].map((host) => host.slice(host.indexOf("/") + 1));

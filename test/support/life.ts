@@ -364,7 +364,6 @@ export class Life {
 
   /** Recovery, and that nothing is left to do afterwards. */
   async getOut({ wayOut, before, third }: History): Promise<void> {
-    this.engine.cloud.endStuck();
     const same = this.lastGoal ?? third;
     const wanted = { same, old: before ?? third, third, rollback: same, destroy: third }[wayOut];
     if (wayOut === "rollback" || wayOut === "destroy") await this.quietly(wayOut, wanted);

@@ -108,7 +108,6 @@ class TwoClouds {
 
   /** Undisturbed and under the right credentials everything that is asked for is done. */
   async mustSucceed(wanted: WantedCluster): Promise<void> {
-    for (const cloud of [this.engine.cloud, this.there]) cloud.endStuck();
     const isElsewhere = this.recordedSide === "there";
     const quiet = { verb: "up", faults: [], isElsewhere } as const;
     const { transaction } = this.engine.prior;

@@ -5,6 +5,7 @@ import { rulesOfHealing } from "../../src/drift/plan-with-drift.js";
 import type { NodeReport } from "../../src/provider/port.js";
 import { isOpen } from "../../src/records/prior-state.js";
 import { plainWorld } from "../support/fake-cloud.js";
+import type { CommandFault } from "../support/faults.js";
 import { type EngineSetup, FakeEngine, outcomeText } from "../support/fake-engine.js";
 import {
   annotated,
@@ -137,5 +138,174 @@ describe("a host that was given up", () => {
     assert.deepEqual(Object.keys(engine.prior.transaction?.givenUp ?? {}), [`LocalHost/${sick}`]);
     assert.equal(outcomeText(await engine.up(pool(1, {}, { team: "a" }))), "done");
     assert.equal(engine.prior.transaction?.givenUp, undefined, "nothing is left of it");
+  });
+});
+
+/** Every host that a command makes boots for ever. */
+const neverBoots = Array.from({ length: 20 }, (_, number): CommandFault => ({
+  at: "boot",
+  number,
+  what: "never",
+}));
+const never = neverBoots.slice(0, 1);
+
+const members = ["cp-0", "cp-1", "cp-2"];
+
+function workersBeside(size: string, tags = {}, maxSurge = 1): Desired {
+  return desiredOf([
+    cluster(),
+    ...members.map((name) => machine(name, { controlPlane: "1.34.2" })),
+    machineDeployment("pool", 2, { size, tags }, { maxSurge, maxUnavailable: 1 }),
+    machine("db"),
+  ]);
+}
+
+/** A machine whose host the cloud shows gone. */
+async function lost(
+  name: string,
+  wanted = workersBeside("small"),
+): Promise<{ engine: FakeEngine; kill: (other: string) => void }> {
+  const engine = await FakeEngine.running(wanted, { traits: { ...plainWorld, joins: true } });
+  const kill = (one: string) => {
+    engine.cloud.kill(engine.hosts().find(({ who }) => who.name.startsWith(one))!.id);
+  };
+  kill(name);
+  return { engine, kill };
+}
+
+/** Nothing is open, every machine has one host, each of them runs, and no law was broken. */
+function assertWhole(engine: FakeEngine): void {
+  const hosts = engine.hosts();
+  assert.ok(!isOpen(engine.prior));
+  assert.deepEqual(
+    hosts.filter(({ phase }) => phase !== "ready").map(({ who }) => who.name),
+    [],
+  );
+  assert.deepEqual(
+    hosts.map(({ who }) => `LocalHost/${who.name}`).sort(),
+    engine.prior.revision?.target.machines.map(({ host }) => host).sort(),
+  );
+  assert.deepEqual(engine.cloud.watch.violations, []);
+}
+
+describe("a host that never comes up", () => {
+  for (const name of ["pool-", "cp-1-", "db-"]) {
+    it(`gets a successor on the way back, where that of a lost ${name} did not come up`, async () => {
+      const { engine } = await lost(name);
+      const outcome = await engine.up(workersBeside("small"), never);
+      assert.match(outcomeText(outcome), /^rolledBack: not ready after 4 s: LocalHost\/\S+-2$/);
+      assertWhole(engine);
+      assert.ok((await engine.plan(workersBeside("small"))).empty);
+    });
+
+    const verbs = [
+      {
+        verb: "up",
+        want: /^done$/,
+        run: (engine: FakeEngine) => engine.up(workersBeside("small")),
+      },
+      { verb: "rollback", want: /^rolledBack/, run: (engine: FakeEngine) => engine.rollback() },
+      {
+        verb: "up to another size",
+        want: /^done$/,
+        run: (engine: FakeEngine) => engine.up(workersBeside("medium")),
+      },
+      {
+        verb: "up to another tag",
+        want: /^done$/,
+        run: (engine: FakeEngine) => engine.up(workersBeside("small", { team: "a" })),
+      },
+    ];
+    for (const { verb, want, run } of verbs) {
+      it(`blocks no ${verb} once hosts come up again, in place of a lost ${name}`, async () => {
+        const { engine, kill } = await lost(name);
+        const stuck = outcomeText(await engine.up(workersBeside("small"), neverBoots));
+        assert.match(stuck, /^stopped incomplete: not ready after 4 s/);
+        if (name !== "db-") kill("db-");
+        assert.match(outcomeText(await run(engine)), want);
+        assertWhole(engine);
+      });
+    }
+  }
+
+  it("gets a successor from the next command, where it was kept", async () => {
+    const { engine } = await lost("pool-");
+    const kept = await engine.up(workersBeside("small"), never, "keep");
+    assert.match(outcomeText(kept), /^stopped kept: not ready after 4 s/);
+    assert.equal(outcomeText(await engine.up(workersBeside("small"), [], "keep")), "done");
+    assertWhole(engine);
+  });
+
+  it("gets a successor beyond the point of no return", async () => {
+    const at = (version: string, size: string) =>
+      desiredOf([
+        cluster(),
+        ...members.map((name) => machine(name, { controlPlane: version, size })),
+      ]);
+    const traits = { ...plainWorld, joins: true };
+    const engine = await FakeEngine.running(at("1.34.2", "small"), { traits });
+    const upgraded = at("1.35.0", "large");
+    const failed = await engine.up(upgraded, [{ at: "boot", number: 1, what: "never" }]);
+    assert.match(outcomeText(failed), /^stopped forwardOnly: not ready after 4 s/);
+    assert.equal(outcomeText(await engine.up(upgraded)), "done");
+    assertWhole(engine);
+  });
+
+  it("is no more than two, however often nothing comes up", async () => {
+    for (const name of ["pool-", "cp-1-", "db-"]) {
+      const { engine } = await lost(name);
+      const whole = engine.hosts().length + 1;
+      for (const _ of [1, 2, 3, 4]) {
+        const stuck = outcomeText(await engine.up(workersBeside("small"), neverBoots));
+        assert.match(stuck, /^stopped incomplete/);
+        assert.ok(engine.hosts().length <= whole + 1, `${name}: ${engine.hosts().length} hosts`);
+      }
+      assert.equal(outcomeText(await engine.up(workersBeside("small"))), "done");
+      assertWhole(engine);
+    }
+  });
+
+  it("is waited for by whoever goes on after a kill, and is kept if it comes up", async () => {
+    const { engine } = await lost("db-");
+    const kill: CommandFault = { at: "call", number: 0, what: "killAfter" };
+    assert.equal(outcomeText(await engine.up(workersBeside("small"), [kill])), "killed");
+    assert.equal(outcomeText(await engine.up(workersBeside("small"))), "done");
+    assert.ok(engine.hosts().some(({ who }) => /^db-\w+-2$/.test(who.name)));
+    assertWhole(engine);
+  });
+
+  it("serves on if it runs, and only has to prove it for longer than the command waits", async () => {
+    const proving = (tags: Record<string, string>) => {
+      const deployment = machineDeployment("pool", 1, { size: "small", tags });
+      const spec = { ...(deployment["spec"] as object), minReadySeconds: 10 };
+      return desiredOf([
+        cluster(),
+        machine("cp", { controlPlane: "1.34.2" }),
+        { ...deployment, spec },
+      ]);
+    };
+    const engine = new FakeEngine({ traits: { ...plainWorld, tellsTimes: true } });
+    for (const _ of [1, 2]) {
+      const outcome = outcomeText(await engine.up(proving({}), [], "keep"));
+      assert.match(outcome, /^stopped kept: not ready after 4 s: \S+-1 \(ready, but not yet/);
+    }
+    engine.clock.advance(10_000);
+    assert.equal(outcomeText(await engine.up(proving({}))), "done");
+    assert.deepEqual(
+      workersOf(engine).map((host) => host.slice(-2)),
+      ["-1"],
+    );
+  });
+
+  it("that the revision has is left to health checks", async () => {
+    const { engine } = await lost("pool-");
+    await engine.settle(workersBeside("small"));
+    const [host] = engine.hosts().filter(({ who }) => who.name.startsWith("db-"));
+    engine.cloud.stall(host!.id);
+    for (const _ of [1, 2]) {
+      const outcome = await engine.up(workersBeside("small", { team: "a" }));
+      assert.notEqual(outcome.kind, "done");
+      assert.ok(engine.hosts().some(({ id }) => id === host!.id));
+    }
   });
 });

@@ -261,7 +261,6 @@ describe("a cluster whose hosts join each other", () => {
       const kept = await engine.up(wanted, [fault], "keep");
       assert.match(outcomeText(kept), /^stopped/);
       assert.deepEqual(hosts(engine), ["cp-0.1"]);
-      engine.cloud.endStuck();
       const outcome = await engine.up(wanted);
       assert.equal(outcomeText(outcome), "done");
       assert.deepEqual(hosts(engine), ["cp-0.2", "cp-1.1"]);

@@ -11,14 +11,19 @@ import { foreseenFailure } from "../../plan/foreseen.js";
 import type { Plan } from "../../plan/plan.js";
 import { passedPoints, passedText, onwardText } from "../../plan/undo/point-of-no-return.js";
 import type { RemovalDecision } from "../../plan/refusals/protection.js";
-import type { PassedPoint, TransactionGoal, TransactionRecord } from "../../records/transaction.js";
+import type {
+  GivenUp,
+  PassedPoint,
+  TransactionGoal,
+  TransactionRecord,
+} from "../../records/transaction.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { isOpen } from "../../records/prior-state.js";
 import { type Target, emptied } from "../../records/target.js";
 import { timingOf } from "../../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { refuseWithoutExternals } from "./externals.js";
-import { areNamesSpent, HostsDead, withoutWayBack } from "../run/failures.js";
+import { areNamesSpent, givenUpAfter, HostsDead, withoutWayBack } from "../run/failures.js";
 import { observe, type Observation } from "../run/observe.js";
 import { Run, type RunOptions, type RunResult } from "../run/run.js";
 import { callContext } from "../run/handler-session.js";
@@ -55,6 +60,12 @@ export async function applyPlan(
     const fresh = await planAnew(plan, result.state, failure, options);
     return applyPlan(fresh, result.state, options, plans - 1);
   }
+  const late = inheritedAmong(givenUpAfter(failure, result.state), plan);
+  const isOverdue = options.clock.now() > plan.transaction.deadlineAtMs;
+  if (late !== undefined && !isOverdue && plans > lastPlan) {
+    const fresh = await planAnew(plan, result.state, failure, { ...options, givenUp: late });
+    return applyPlan(fresh, result.state, options, plans - 1);
+  }
   if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
   // What a create whose answer was lost has made may be in a listing only, and listings lag.
   await options.clock.sleep(timingOf(options.provider).listingLagMs, options.stop);
@@ -67,12 +78,25 @@ export async function applyPlan(
   }
 }
 
-/** Toward the target of a plan that met spent names: what was answered is recorded, and planning reads it. Tells of it. */
+/**
+ * Of what is given up, what an earlier command has made: it has had its time, and nobody waits for it a second time in vain. What
+ * the plan itself was to create has failed it. Undefined: nothing. Pure.
+ */
+function inheritedAmong(givenUp: GivenUp | undefined, { steps }: Plan): GivenUp | undefined {
+  const own = new Set<string>(steps.flatMap(({ kind, key }) => (kind === "create" ? [key] : [])));
+  const inherited = Object.entries(givenUp ?? {}).filter(([key]) => !own.has(key));
+  return inherited.length === 0 ? undefined : Object.fromEntries(inherited);
+}
+
+/**
+ * Toward the target of a plan that met spent names, or hosts that an earlier command had made in vain: what was answered is
+ * recorded, and planning reads it. Tells of it.
+ */
 async function planAnew(
   { target, transaction }: Plan,
   state: StackState,
   { message: reason }: CapstanError,
-  options: RunOptions & RequestInfo,
+  options: RunOptions & RequestInfo & Pick<PlanningOptions, "givenUp">,
 ): Promise<Plan> {
   const { driftFilter: drift = noFilter, report } = options;
   const { goal } = transaction;
@@ -95,6 +119,13 @@ const noWayBack: ReadonlySet<CapstanError["code"]> = new Set([
 const plansForward = 5;
 /** How often a rollback is planned anew, when the cloud changes under it. */
 const plansBack = 5;
+/** How a way back was tried before. */
+interface WayBack {
+  readonly plans: number;
+  /** What the last try failed with; absent: the change that is taken back is the last one. */
+  readonly last?: CapstanError | undefined;
+}
+
 /** What counts as the last plan: a cloud on which no host starts is not asked for one host after the other. */
 const lastPlan = 1;
 
@@ -107,11 +138,12 @@ export async function takeBack(
   state: StackState,
   failure: CapstanError,
   options: RunOptions & RequestInfo,
-  plans = plansBack,
+  { plans, last = failure }: WayBack = { plans: plansBack },
 ): Promise<ApplyResult> {
   if (isAdopting(state)) return forgetAdoption(state, failure, options);
   const { driftFilter: drift = noFilter } = options;
-  const { plan: back } = await planBack(state, failure.message, { ...options, drift });
+  const givenUp = givenUpAfter(last, state);
+  const { plan: back } = await planBack(state, failure.message, { ...options, drift, givenUp });
   // What was taken back before is looked at again, and what it still owes is done.
   if (isOpen(state)) {
     options.report({
@@ -126,11 +158,12 @@ export async function takeBack(
   if (result.kind === "stopped") {
     const isOvertaken = result.result === "rollBack" || areNamesSpent(result.failure);
     if (isOvertaken && plans > lastPlan) {
-      return takeBack(result.state, failure, options, plans - 1);
+      return takeBack(result.state, failure, options, { plans: plans - 1 });
     }
     // Others serve in their place, under names that only another plan gives.
-    if (result.failure instanceof HostsDead && plans > lastPlan) {
-      return takeBack(result.state, failure, options, lastPlan);
+    const late = inheritedAmong(givenUpAfter(result.failure, result.state), back);
+    if ((result.failure instanceof HostsDead || late !== undefined) && plans > lastPlan) {
+      return takeBack(result.state, failure, options, { plans: lastPlan, last: result.failure });
     }
     const stuck = failureOf(back, result);
     return { kind: "stopped", result: "incomplete", failure: stuck, cause: failure };
@@ -157,6 +190,8 @@ export interface PlanningOptions
   extends Pick<RunOptions, "provider" | "clock" | "stop">, RequestInfo {
   /** What drift the plan leaves as it is, decided now or as it was decided before; none without. */
   readonly drift?: PlanDriftRules | DriftFilter;
+  /** Resources that are given up, beside those that the records name; absent: none. */
+  readonly givenUp?: GivenUp | undefined;
 }
 
 /** A plan toward a recorded graph, and the filter for the run that applies it. */
@@ -256,7 +291,7 @@ export function planToward(
 function requestToward(
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, goal, failure, removal }: RecordedPlanning,
+  { provider, clock, by, deadlineMs, goal, failure, givenUp, removal }: RecordedPlanning,
 ): PlanRequest {
   const { clusterUid, owner } = transactionIn(state);
   return omitUndefined({
@@ -270,6 +305,7 @@ function requestToward(
     deadlineMs,
     goal,
     failure,
+    givenUp,
     removal,
   });
 }

@@ -10,7 +10,9 @@ import { quoted } from "../../api/quoted.js";
 import { failureReason, lossOf, whyFailed } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
-import { type NodeKey, nodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
+import type { PriorState } from "../../records/prior-state.js";
+import type { GivenUp } from "../../records/transaction.js";
 
 // What a run can fail with, in words.
 
@@ -36,6 +38,18 @@ export class ResourcesFailed extends CapstanError {
 
 /** Hosts that never will serve: others can take their place, under other names. */
 export class HostsDead extends ResourcesFailed {}
+
+/** Hosts that did not serve in the time that they had. */
+export class HostsLate extends ResourcesFailed {
+  constructor(
+    details: ErrorDetails,
+    resources: readonly FailedResource[],
+    /** Those of them that do not run, each with what a plan says of it: others run, and had to prove it for longer. */
+    readonly stuck: GivenUp,
+  ) {
+    super(details, resources);
+  }
+}
 
 /**
  * Whether nothing failed but creates that the cloud has answered with what has ended: what a killed engine asked for under
@@ -100,6 +114,31 @@ export function failedToStart(
       retryable: false,
     })),
   );
+}
+
+/** Hosts that do not serve in their time. `why`: what is said of each; `stuck`: those that do not run. */
+export function hostsLate(
+  hosts: readonly NodeKey[],
+  why: string,
+  stuck: readonly NodeKey[],
+  details: ErrorDetails,
+): CapstanError {
+  const reasons = stuck.map((key) => [key, `its host did not come up: ${why}`] as const);
+  return new HostsLate(details, failuresOf(hosts, why, details), Object.fromEntries(reasons));
+}
+
+/**
+ * What is given up for a failure: what did not come up in its time, and was not there before. What the revision has was up once, and is
+ * for a health check to judge. Undefined: nothing. Pure.
+ */
+export function givenUpAfter(
+  failure: CapstanError | undefined,
+  { revision }: Pick<PriorState, "revision">,
+): GivenUp | undefined {
+  if (!(failure instanceof HostsLate)) return undefined;
+  const before = new Set(revision?.target.nodes.map(keyOf));
+  const late = Object.entries(failure.stuck).filter(([key]) => !before.has(key as NodeKey));
+  return late.length === 0 ? undefined : Object.fromEntries(late);
 }
 
 /** Hosts that were made and do not serve. `why`: what is said of each. */
@@ -177,6 +216,7 @@ function retold(
     hint,
   });
   if (resources === undefined) return new CapstanError(details);
+  if (error instanceof HostsLate) return new HostsLate(details, resources, error.stuck);
   return error instanceof HostsDead
     ? new HostsDead(details, resources)
     : new ResourcesFailed(details, resources);

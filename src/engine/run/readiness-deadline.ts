@@ -3,7 +3,7 @@ import type { NodeKey } from "../../graph/graph.js";
 import { progressDeadlinesOf } from "../../plan/goal/set-deadlines.js";
 import { progressOf } from "../../sets/progress.js";
 import type { Target } from "../../records/target.js";
-import { hostsFailed } from "./failures.js";
+import { hostsLate } from "./failures.js";
 
 interface Limits {
   /** How long any host may take, milliseconds. */
@@ -45,7 +45,11 @@ export class ReadinessDeadline {
       const reason = why.get(key);
       return reason === undefined ? key : `${key} (${reason})`;
     };
-    const hosts = missing.map(textOf).join(", ");
+    const late = {
+      missing,
+      stuck: missing.filter((key) => !why.has(key)),
+      hosts: missing.map(textOf).join(", "),
+    };
     for (const key of missing) {
       const deadline = this.deadlines.get(key);
       if (deadline === undefined) continue;
@@ -59,31 +63,38 @@ export class ReadinessDeadline {
         progressDeadlineSeconds: seconds,
       });
       if (progress.kind !== "deadlineExceeded") continue;
-      throw deadlineError(missing, hosts, {
+      throw deadlineError(late, {
         why: `MachineDeployment ${deployment} has made no progress for ${seconds} s`,
         hint: "capstan status shows what they do; spec.progressDeadlineSeconds gives them longer",
       });
     }
     if (nowMs > deadlineAtMs) {
-      throw deadlineError(missing, hosts, {
+      throw deadlineError(late, {
         why: "not ready by the transaction's deadline",
         hint: "capstan status shows what they do; --deadline gives the whole change longer",
       });
     }
     if (nowMs <= sinceMs + timeoutMs) return;
-    throw deadlineError(missing, hosts, {
+    throw deadlineError(late, {
       why: `not ready after ${timeoutMs / 1000} s`,
       hint: "capstan status shows what they do; --timeout gives them longer",
     });
   }
 }
 
+/** Hosts that are waited for in vain; `hosts`: all of them in words. */
+interface Late {
+  readonly missing: readonly NodeKey[];
+  /** Those that do not run. */
+  readonly stuck: readonly NodeKey[];
+  readonly hosts: string;
+}
+
 function deadlineError(
-  missing: readonly NodeKey[],
-  hosts: string,
+  { missing, stuck, hosts }: Late,
   { why, hint }: { readonly why: string; readonly hint: string },
 ): CapstanError {
   const message = `${why}: ${hosts}`;
   const details = { code: "DEADLINE", source: "cloud", message, hint, retryable: true } as const;
-  return hostsFailed(missing, why, details);
+  return hostsLate(missing, why, stuck, details);
 }

@@ -27,6 +27,8 @@ export function remainingPlan(
     prior: state,
     ...observation,
     ...requestInfoOf(request),
+    // Until the begin no record tells of it.
+    givenUp: request.givenUp,
     removal: "accepted",
   });
   const shown = new Set(goal.orphaned.map(({ id }) => id));

@@ -36,7 +36,7 @@ export type RunEvent =
   | { readonly kind: "leftover"; readonly leftover: Leftover }
   | { readonly kind: "recovering"; readonly reason: string }
   | { readonly kind: "committed"; readonly revision: number }
-  /** The same goal under other names: the cloud has shown that those of hosts are spent. What follows is about `plan`. */
+  /** The same goal under other names: those of hosts are spent, or the hosts never came up. What follows is about `plan`. */
   | { readonly kind: "plannedAnew"; readonly plan: Plan; readonly reason: string }
   /** A transaction is taken back; what follows is about `plan`. */
   | {

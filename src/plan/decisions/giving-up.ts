@@ -11,10 +11,15 @@ import { subjectOf, unfitness } from "./verdicts.js";
 
 type Prior = Pick<PlanInput, "prior" | "observedResources">;
 
-/** What the cloud shows, with what the last transaction has given up as unfit to serve. Pure. */
-export function withGivenUp({ prior, observedResources }: Prior): ObservedResources {
-  const { givenUp } = prior.transaction ?? {};
-  if (givenUp === undefined) return observedResources;
+/** What the cloud shows, with what the last transaction or whoever asks has given up as unfit to serve. Pure. */
+export function withGivenUp({
+  prior,
+  observedResources,
+  givenUp: asked,
+}: Prior & Pick<PlanInput, "givenUp">): ObservedResources {
+  const { givenUp: recorded } = prior.transaction ?? {};
+  if (recorded === undefined && asked === undefined) return observedResources;
+  const givenUp: GivenUp = { ...asked, ...recorded };
   return new Map(
     [...observedResources].map(([key, observed]): [NodeKey, ObservedResource] => {
       const reason = givenUp[key];

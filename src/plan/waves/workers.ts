@@ -1,4 +1,5 @@
 import type { MachineDeploymentObject } from "../../api/types.js";
+import type { NodeKey } from "../../graph/graph.js";
 import { isRollingUpdate } from "../../sets/fenceposts.js";
 import type { RemainingPlan } from "../plan.js";
 import {
@@ -33,7 +34,7 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const held = waitingToDrain(free, waiting.length + broken.length > 0);
   const now = free.filter((host) => !held.includes(host));
   const keys = [...now.map(hostOf), ...rounds.flatMap((round) => round.changes)];
-  const deletions = rounds.flatMap((round) => round.deletions);
+  const deletions = [...failedBefore(now, hosts), ...rounds.flatMap((round) => round.deletions)];
   if (keys.length + deletions.length === 0) {
     return waiting.length === 0
       ? settled
@@ -53,6 +54,20 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
 function waitingToDrain(free: readonly WantedHost[], isBusy: boolean): WantedHost[] {
   const serving = free.filter(({ drains, available }) => drains && available);
   return isBusy ? serving : serving.slice(1);
+}
+
+/**
+ * Hosts that were made for the same machines in vain: each goes as the next one comes, so that there are never more of them, however
+ * often that fails. Rollouts count them with their deployments.
+ */
+function failedBefore(next: readonly WantedHost[], { leaving }: HostSet): NodeKey[] {
+  const made = new Set(next.filter(({ open }) => open === "create").map(({ name }) => name));
+  return leaving
+    .filter(
+      ({ machine, controlPlane, serves, available }) =>
+        !controlPlane && !serves && !available && made.has(machine),
+    )
+    .map(hostOf);
 }
 
 const membersServe = "the control plane runs, workers follow";
