@@ -91,7 +91,6 @@ async function fallenIll(illness: Illness) {
   engine.clock.advance(900_000);
   if (illness.isTried) {
     await engine.up(desired(illness), [{ at: "boot", number: 0, what: "never" }]);
-    engine.cloud.endStuck();
   }
   return { engine, left: () => engine.hosts().filter(({ who }) => since.has(who.name)) };
 }
