@@ -40,7 +40,7 @@ export class ResourcesFailed extends CapstanError {
 export class HostsDead extends ResourcesFailed {}
 
 /** Hosts that did not serve in the time that they had. */
-export class HostsLate extends ResourcesFailed {
+class HostsLate extends ResourcesFailed {
   constructor(
     details: ErrorDetails,
     resources: readonly FailedResource[],
