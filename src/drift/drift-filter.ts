@@ -10,6 +10,7 @@ import {
   recordedSpec,
   recordedStatus,
 } from "../records/prior-state.js";
+import { isQuiet } from "../plan/step.js";
 import { isLost } from "../provider/failure.js";
 import { type DriftItem, type DriftReport, isOfTime } from "./classify.js";
 import { driftText } from "./fields.js";
@@ -51,6 +52,10 @@ export function driftFilterOf(
   asked: RemainingPlan | undefined,
 ): DriftFilter {
   const isAsked = askedOf(asked);
+  const isDisturbed = askedOf(
+    asked && { ...asked, steps: asked.steps.filter((step) => !isQuiet(step)) },
+  );
+  const isHealedWithChange = (one: JudgedItem) => waitsItsTurn(one) && isDisturbed(one);
   return {
     kind: "hiding",
     hidden: items.filter(isOurs).flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
@@ -83,9 +88,9 @@ function isHealed({ item, decision }: JudgedItem): boolean {
   return isOfTime(item) && decision.kind === "correct";
 }
 
-/** One that only waits for its turn gets its new host with a change that somebody asks for: as it is it would hold that up. */
-function isHealedWithChange({ item, decision }: JudgedItem): boolean {
-  return item.class === "unhealthy" && decision.kind === "overBudget";
+/** One that only waits for its turn gets its new host with a change of it that somebody asks for: as it is it would hold that up. */
+function waitsItsTurn({ item, decision }: JudgedItem): boolean {
+  return item.class === "unhealthy" && decision.kind === "overBudget" && decision.allowed > 0;
 }
 
 function isUnfit(one: JudgedItem): boolean {

@@ -229,7 +229,7 @@ function inTurn(
   return [...confirmed, ...turn];
 }
 
-/** A host that was to be replaced in vain waits where somebody asks for something: that would be taken back with it. Pure. */
+/** A host that was to be replaced in vain waits where something else is asked for: that would be taken back with it. Pure. */
 export function putOffIfTried(one: JudgedItem): JudgedItem {
   const of = machineGroupOf(one);
   if (of === undefined || !isTried(one)) return one;

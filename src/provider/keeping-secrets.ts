@@ -53,6 +53,7 @@ type Telling = {
   readonly [Name in keyof CloudCalls]: (
     answer: Awaited<ReturnType<CloudCalls[Name]>>,
     subject: Subject,
+    call: ProviderCall,
   ) => Awaited<ReturnType<CloudCalls[Name]>>;
 };
 
@@ -70,7 +71,12 @@ class Keeper {
   private readonly writtenOfCluster: readonly string[];
   private readonly telling: Telling = {
     locate: (presence, subject) => this.presence(presence, subject),
-    locateMany: (all, subject) => all.map((one) => this.presence(one, subject)),
+    // Each with its own texts: ordinary words of one would blot out what is said of another.
+    locateMany: (all, _ofAll, { given: [asked = []], ...call }) =>
+      all.map((one, at) => {
+        const about = (asked as readonly unknown[])[at];
+        return this.presence(one, this.subjectOf({ ...call, name: "locate", given: [about] }));
+      }),
     create: (resource, subject) => this.observed(resource, subject),
     update: (resource, subject) => this.observed(resource, subject),
     poll: (state, { own }) =>
@@ -115,11 +121,15 @@ class Keeper {
   /** The one way by which anything comes back from the cloud: neither an answer nor an error goes around it. */
   async call<Answer>(call: ProviderCall, make: () => Promise<Answer>): Promise<Answer> {
     const subject = this.subjectOf(call);
-    const tell = this.telling[call.name] as (answer: unknown, subject: Subject) => unknown;
+    const tell = this.telling[call.name] as (
+      answer: unknown,
+      subject: Subject,
+      call: ProviderCall,
+    ) => unknown;
     try {
       const answer = await make();
       this.follow(call, answer, subject.own);
-      return tell(answer, subject) as Answer;
+      return tell(answer, subject, call) as Answer;
     } catch (error) {
       this.takeOut(error, subject.own);
       throw error;
@@ -141,8 +151,17 @@ class Keeper {
     const texts = [...own];
     const [token, ...others] = tokens;
     const isAboutOne = token !== undefined && others.length === 0;
-    if (isAboutOne && own.size > 0) this.ofResources.set(token, texts);
+    if (isAboutOne && own.size > 0) this.remember(token, texts);
     return { kind: asked, own: texts };
+  }
+
+  /** Hosts that end by themselves are asked about no more, and nobody says so: the oldest make room. */
+  private remember(token: string, texts: readonly string[]): void {
+    this.ofResources.delete(token);
+    this.ofResources.set(token, texts);
+    const [oldest] = this.ofResources.keys();
+    if (oldest !== undefined && this.ofResources.size > mostRemembered)
+      this.ofResources.delete(oldest);
   }
 
   private learn(kind: string, spec: JsonObject): void {
@@ -161,9 +180,12 @@ class Keeper {
     if (name === "poll" && state !== "running") this.ofOperations.delete(String(given[0]));
     const [token = ""] = given.flatMap(tokensIn);
     if (name === "remove") this.removed.add(token);
-    const isGone = found === "none" || (isJsonObject(resource) && resource["phase"] === "gone");
+    if (name !== "locate") return;
+    const hasEnded = isJsonObject(resource) && resource["phase"] === "gone";
     // Before a removal nothing may be shown because listings lag, and what was made be shown later.
-    if (name !== "locate" || !isGone || !this.removed.delete(token)) return;
+    const isGone = hasEnded || (found === "none" && this.removed.has(token));
+    if (!isGone) return;
+    this.removed.delete(token);
     this.ofResources.delete(token);
   }
 
@@ -231,6 +253,9 @@ class Keeper {
     return { ...failure, reason: this.secrets.scrub(failure.reason, own) };
   }
 }
+
+/** Resources whose secrets are remembered: some times as many as a process looks after. */
+const mostRemembered = 10_000;
 
 /** As deep as logs tell causes, and a little more. */
 const deepestCause = 8;

@@ -104,6 +104,10 @@ function whoWants({ id, who }: Observed, views: readonly StackView[]): Decision 
     if (view.ids.has(id)) return { kind: "wanted", reason: `${view.stack} records it` };
     const reason = view.wanted.get(key);
     if (reason !== undefined) return { kind: "wanted", reason };
+    const deleted = view.deleted.get(key);
+    if (deleted !== undefined && deleted !== id) {
+      return { kind: "wanted", reason: `${view.stack} has deleted the one of its name: a copy` };
+    }
   }
   return undefined;
 }

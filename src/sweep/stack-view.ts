@@ -26,8 +26,10 @@ export type StackView =
       };
       /** Ids of everything that it records, also as a copy of what is its own. */
       readonly ids: ReadonlySet<string>;
-      /** What targets want, pending operations name, or copies are called, by `wantedKey`, each with the reason. */
+      /** What targets want and pending operations name, by `wantedKey`, each with the reason. */
       readonly wanted: ReadonlyMap<string, string>;
+      /** Ids of what its transaction deletes for good, by `wantedKey`: under any other id it is a copy. */
+      readonly deleted: ReadonlyMap<string, string>;
       /** Why nothing of its cluster may be swept now. */
       readonly busy?: string;
       /** Its cluster is not in the cloud that was listed: where it is. */
@@ -69,6 +71,12 @@ export function viewOf(
       ...(transaction?.copies ?? []),
     ]),
     wanted: wantedBy(stack, state),
+    deleted: new Map(
+      Object.entries(transaction?.deletedIds ?? {}).map(([key, id]) => [
+        wantedKey(transaction?.clusterUid ?? "", key as NodeKey),
+        id,
+      ]),
+    ),
     busy,
   });
 }
@@ -85,10 +93,6 @@ function wantedBy(
       wanted.set(wantedKey(uid, key), `an interrupted operation (${type}) names it`);
   }
   if (transaction === undefined) return wanted;
-  for (const key of Object.keys(transaction.deletedIds ?? {}) as NodeKey[]) {
-    const reason = `transaction ${transaction.number} of ${stack} has deleted the one of its name, and this is a copy of it`;
-    wanted.set(wantedKey(transaction.clusterUid, key), reason);
-  }
   const nodes = [...(revision?.target.nodes ?? []), ...transaction.target.nodes];
   for (const node of nodes) {
     wanted.set(wantedKey(transaction.clusterUid, keyOf(node)), `${stack} wants one of its name`);

@@ -9,7 +9,13 @@ import { withMembers } from "../../src/provider/provider-calls.js";
 import { withSecretFields } from "../../src/provider/secret-fields.js";
 import { SecretValues } from "../../src/provider/secret-values.js";
 import { refTo } from "../../src/graph/graph.js";
-import type { CreateContext, Identity, Observed, Presence } from "../../src/provider/port.js";
+import type {
+  CallContext,
+  CreateContext,
+  Identity,
+  Observed,
+  Presence,
+} from "../../src/provider/port.js";
 
 const who: Identity = {
   cluster: "default/a",
@@ -144,7 +150,8 @@ describe("a provider that keeps secrets", () => {
         },
         list: async () => [failed],
         locate: async () => presence,
-        locateMany: async () => [{ found: "unknown", reason: printed }],
+        locateMany: async (_ctx: CallContext, wanted: readonly unknown[]) =>
+          wanted.map(() => ({ found: "unknown" as const, reason: printed })),
         remove: async () => undefined,
       },
       undefined,
@@ -158,9 +165,11 @@ describe("a provider that keeps secrets", () => {
     assert.deepEqual(await told(), [printed, printed]);
     await assert.rejects(async () => handler?.create(ctx, who, withFiles));
     assert.deepEqual(await told(), [shown, shown]);
-    assert.deepEqual(await handler?.locateMany?.(ctx, [{ who }]), [
-      { found: "unknown", reason: shown },
-    ]);
+    assert.deepEqual(
+      await handler?.locateMany?.(ctx, [{ who }, { who: other }]),
+      [shown, printed].map((reason) => ({ found: "unknown", reason })),
+      "of each its own",
+    );
     await handler?.locate(ctx, who);
     assert.deepEqual(await told(), [shown, shown], "not shown yet");
     presence = { found: "one", resource: failed };

@@ -66,8 +66,11 @@ export class LawWatch {
   show(plan: Plan): void {
     const { steps, orphaned, target, transaction, leaving } = plan;
     if (leadsToNothing(plan)) for (const { key } of steps) this.early.add(key);
-    for (const { host, controlPlane, owner, serves } of leaving) {
-      if (controlPlane || owner?.machineDeployment !== undefined || !serves) this.early.add(host);
+    const created = new Set(steps.flatMap(({ kind, key }) => (kind === "create" ? [key] : [])));
+    const made = new Set(target.machines.flatMap((one) => (created.has(one.host) ? one.name : [])));
+    for (const { host, machine, controlPlane, owner, serves } of leaving) {
+      const isFailed = !serves && made.has(machine);
+      if (controlPlane || owner?.machineDeployment !== undefined || isFailed) this.early.add(host);
     }
     for (const step of steps)
       this.shown.add(`${isLettingGo(step) ? "forget" : step.kind} ${step.key}`);

@@ -58,10 +58,10 @@ describe("a stack as a sweep sees it", () => {
     assert.deepEqual([...ids], ["id of web-0", "id of db-0", "h-9"]);
   });
 
-  it("keeps what bears the name of one that its transaction has deleted: a copy that came meanwhile", () => {
+  it("knows what its transaction deletes for good, so that a copy that came meanwhile is told from it", () => {
     const deletedIds = { [nodeKey("LocalHost", "old-0")]: "h-1" };
     const shown = read({ ...idle, transaction: { ...transaction(1), deletedIds } });
-    assert.deepEqual(namesWanted(shown), ["db-0", "old-0", "web-0"]);
+    assert.deepEqual([...shown.deleted], [["uid-1 LocalHost/old-0", "h-1"]]);
   });
 
   it("holds its cluster, wants its target and knows every id", () => {

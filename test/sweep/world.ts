@@ -79,6 +79,7 @@ export function view(shape: ViewShape = {}): StackView {
       },
     }),
     ids: new Set(ids),
+    deleted: new Map(),
     wanted: new Map(
       wants.map((name) => [wantedKey(uid ?? "uid-1", nodeKey("LocalHost", name)), "wanted"]),
     ),

@@ -297,6 +297,26 @@ describe("a host that never comes up", () => {
     );
   });
 
+  it("is none that runs, and whose cluster does not answer whether it has joined", async () => {
+    for (const onFailure of ["rollBack", "keep"] as const) {
+      const { engine } = await lost("db-");
+      engine.cloud.hosts.answers = () =>
+        !engine.hosts().some(({ who }) => /^db-\w+-2$/.test(who.name));
+      const outcome = outcomeText(await engine.up(workersBeside("small"), [], onFailure));
+      assert.match(
+        outcome,
+        /not ready after 4 s: \S+-2 \(it runs, and its cluster does not answer/,
+      );
+      engine.cloud.hosts.answers = () => true;
+      assert.equal(outcomeText(await engine.up(workersBeside("small"))), "done");
+      assert.ok(
+        engine.hosts().some(({ who }) => /^db-\w+-2$/.test(who.name)),
+        onFailure,
+      );
+      assertWhole(engine);
+    }
+  });
+
   it("that the revision has is left to health checks", async () => {
     const { engine } = await lost("pool-");
     await engine.settle(workersBeside("small"));

@@ -18,28 +18,35 @@ import {
 } from "../support/manifests.js";
 
 /** What somebody asks for while hosts are ill. */
-type Wish = "same" | "patch" | "minor" | "size" | "fewer" | "others" | "workers";
+type Wish = "same" | "patch" | "minor" | "size" | "fewer" | "others" | "workers" | "labels";
 
 interface Cluster {
   readonly members: number;
   readonly workers: number;
+  /** How many of them drift may correct at once; absent: a quarter. */
+  readonly maxInFlight?: string;
 }
 
 const selector = { matchLabels: { "cluster.k8s.io/cluster-name": testCluster } };
 const memberOf = (place: number) => `cp-${place}`;
 
-function desired({ members, workers }: Cluster, wish: Wish = "same") {
+function desired({ members, workers, maxInFlight = "25%" }: Cluster, wish: Wish = "same") {
   const version = { same: "1.34.2", patch: "1.34.3", minor: "1.35.0" }[wish as string] ?? "1.34.2";
   const count = wish === "fewer" ? members - 2 : members;
   const first = wish === "others" ? 1 : 0;
   const size = wish === "size" ? "medium" : "small";
   const kubelet = wish === "workers" ? "1.34.1" : "1.34.2";
+  const shape = wish === "labels" ? { kubelet, labels: { team: "a" } } : { kubelet };
+  const budgets = {
+    "capstan.dev/drift-max-unhealthy": "100%",
+    "capstan.dev/drift-max-in-flight": maxInFlight,
+  };
   return desiredOf([
-    annotated({ "capstan.dev/drift-max-unhealthy": "100%" }, cluster()),
+    annotated(budgets, cluster()),
     ...Array.from({ length: count }, (_, place) =>
       machine(memberOf(first + place), { controlPlane: version, kubelet: version, size }),
     ),
-    machineDeployment("pool", workers, { kubelet }, { maxSurge: 0, maxUnavailable: 1 }),
+    machineDeployment("pool", workers, shape, { maxSurge: 0, maxUnavailable: 1 }),
     healthCheck("members", "", { selector }),
     healthCheck("workers", "pool"),
   ]);
@@ -133,6 +140,20 @@ describe("a change that is asked for while hosts are ill", function () {
       assert.deepEqual(left, []);
       assert.ok((await engine.plan(wanted)).empty);
       assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+  }
+
+  const sick = { ...none, workers: 8, illWorkers: [0, 1, 2] };
+  const quiet: readonly (readonly [name: string, illness: Illness, wish: Wish, many: number])[] = [
+    ["no more than the budget where it disturbs nobody", sick, "labels", 2],
+    ["nobody where the budget is none", { ...sick, maxInFlight: "0" }, "workers", 0],
+    ["as many as it is about where it disturbs them", sick, "workers", 3],
+  ];
+  for (const [name, illness, wish, many] of quiet) {
+    it(`gives a new host to ${name}`, async () => {
+      const { engine } = await fallenIll(illness);
+      const { steps } = await engine.plan(desired(illness, wish));
+      assert.equal(steps.filter(({ kind }) => kind === "create").length, many);
     });
   }
 

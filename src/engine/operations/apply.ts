@@ -40,7 +40,8 @@ export interface RequestInfo {
 
 /**
  * Carries out a plan stepwise until its revision is committed and what it supersedes is deleted. Names that the cloud shows
- * to be spent are given up for fresh ones, in another transaction toward the same target. When
+ * to be spent are given up for fresh ones, in another transaction toward the same target, and so are, once, hosts that an earlier command
+ * made and that do not come up. When
  * it fails it is rolled back to the last revision, or to nothing, unless the options or a point of no
  * return forbid it. `state` is what the plan was made from. Throws CANCELLED when interrupted, and what
  * a look at the cloud failed with; the transaction then stays open, everything that exists recorded.
@@ -60,11 +61,11 @@ export async function applyPlan(
     const fresh = await planAnew(plan, result.state, failure, options);
     return applyPlan(fresh, result.state, options, plans - 1);
   }
-  const late = inheritedAmong(givenUpAfter(failure, result.state), plan);
+  const late = inheritedOnly(givenUpAfter(failure, result.state), plan);
   const isOverdue = options.clock.now() > plan.transaction.deadlineAtMs;
   if (late !== undefined && !isOverdue && plans > lastPlan) {
     const fresh = await planAnew(plan, result.state, failure, { ...options, givenUp: late });
-    return applyPlan(fresh, result.state, options, plans - 1);
+    return applyPlan(fresh, result.state, options, lastPlan);
   }
   if (result.result !== "rollBack") return { kind: "stopped", result: result.result, failure };
   // What a create whose answer was lost has made may be in a listing only, and listings lag.
@@ -79,13 +80,12 @@ export async function applyPlan(
 }
 
 /**
- * Of what is given up, what an earlier command has made: it has had its time, and nobody waits for it a second time in vain. What
- * the plan itself was to create has failed it. Undefined: nothing. Pure.
+ * What is given up, where all of it was made by earlier commands: it has had its time, and nobody waits for it a second time in vain. What
+ * the plan itself was to create has failed it. Undefined: nothing is to be planned anew for. Pure.
  */
-function inheritedAmong(givenUp: GivenUp | undefined, { steps }: Plan): GivenUp | undefined {
+function inheritedOnly(givenUp: GivenUp | undefined, { steps }: Plan): GivenUp | undefined {
   const own = new Set<string>(steps.flatMap(({ kind, key }) => (kind === "create" ? [key] : [])));
-  const inherited = Object.entries(givenUp ?? {}).filter(([key]) => !own.has(key));
-  return inherited.length === 0 ? undefined : Object.fromEntries(inherited);
+  return Object.keys(givenUp ?? {}).some((key) => own.has(key)) ? undefined : givenUp;
 }
 
 /**
@@ -161,7 +161,7 @@ export async function takeBack(
       return takeBack(result.state, failure, options, { plans: plans - 1 });
     }
     // Others serve in their place, under names that only another plan gives.
-    const late = inheritedAmong(givenUpAfter(result.failure, result.state), back);
+    const late = inheritedOnly(givenUpAfter(result.failure, result.state), back);
     if ((result.failure instanceof HostsDead || late !== undefined) && plans > lastPlan) {
       return takeBack(result.state, failure, options, { plans: lastPlan, last: result.failure });
     }

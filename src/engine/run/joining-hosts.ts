@@ -31,6 +31,12 @@ export function hostsToProve(
   );
 }
 
+/** Hosts that run, where their cluster does not answer: each with what is to be said of it. Pure. */
+export function unprovenAmong(running: readonly Observed[]): ReadonlyMap<NodeKey, string> {
+  const why = "it runs, and its cluster does not answer whether it has joined";
+  return new Map(running.map(({ who }) => [keyOf(who), why]));
+}
+
 /** The same look, in which these hosts are on their way: that a cloud runs them is not enough. Pure. */
 export function withPending(
   observation: Observation,

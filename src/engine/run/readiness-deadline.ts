@@ -22,11 +22,14 @@ export class ReadinessDeadline {
   private readonly deadlines: ReadonlyMap<NodeKey, { deployment: string; seconds: number }>;
   private readonly progressAtMs = new Map<string, number>();
 
+  private readonly hosts: ReadonlySet<NodeKey>;
+
   constructor(
     target: Target,
     private readonly limits: Limits,
   ) {
     this.deadlines = progressDeadlinesOf(target);
+    this.hosts = new Set(target.machines.map(({ host }) => host));
   }
 
   progressed(key: NodeKey, nowMs: number): void {
@@ -47,7 +50,7 @@ export class ReadinessDeadline {
     };
     const late = {
       missing,
-      stuck: missing.filter((key) => !why.has(key)),
+      stuck: missing.filter((key) => this.hosts.has(key) && !why.has(key)),
       hosts: missing.map(textOf).join(", "),
     };
     for (const key of missing) {
@@ -85,7 +88,7 @@ export class ReadinessDeadline {
 /** Hosts that are waited for in vain; `hosts`: all of them in words. */
 interface Late {
   readonly missing: readonly NodeKey[];
-  /** Those that do not run. */
+  /** Hosts among them that do not run. */
   readonly stuck: readonly NodeKey[];
   readonly hosts: string;
 }

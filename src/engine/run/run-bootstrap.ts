@@ -39,7 +39,7 @@ import type { Observation } from "./observe.js";
 import { isHostOf } from "../../plan/decisions/hosts.js";
 import { presentAmong } from "../../plan/observation.js";
 import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
-import { hostsToProve, withPending } from "./joining-hosts.js";
+import { hostsToProve, unprovenAmong, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
 import { NodeDeletions, type OwedNode } from "./node-deletions.js";
@@ -92,6 +92,8 @@ export class RunBootstrap {
   private announced: Promise<void> | undefined;
   /** Hosts, by their tokens, of which their cluster has shown Nodes. */
   private readonly joined = new Set<string>();
+  /** Hosts that run, and of which nobody could say at the last look whether they have joined, each with why. */
+  unproven: ReadonlyMap<NodeKey, string> = new Map();
   /** Members that have left their control plane. */
   private readonly left = new Set<string>();
   /** Since when a member is to leave, by its token, milliseconds since the epoch. */
@@ -356,6 +358,7 @@ export class RunBootstrap {
       ({ who }) => !this.tokenless.has(who.token) && !this.joined.has(who.token),
     );
     const [first] = waiting;
+    this.unproven = new Map();
     if (first === undefined) return observation;
     try {
       const cluster = await this.workloadBeside(observation, first, records, ctx);
@@ -363,6 +366,7 @@ export class RunBootstrap {
       for (const { who } of waiting) if (nodes.has(who.name)) this.joined.add(who.token);
     } catch (error) {
       if (!isCapstanError(error)) throw error;
+      this.unproven = unprovenAmong(waiting);
     }
     const pending = waiting.filter(({ who }) => !this.joined.has(who.token));
     return withPending(observation, new Set(pending.map(({ who }) => keyOf(who))));

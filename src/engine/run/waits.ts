@@ -57,7 +57,7 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
     await clock.sleep(backoffMs(pollBackoff, looks), stop);
     const observation = await waits.observe();
     await waits.bootstrap?.settle(context, observation, keys, waits.recorded());
-    const unready = waits.unready?.() ?? new Map<NodeKey, string>();
+    const unready = new Map([...(waits.unready?.() ?? []), ...(waits.bootstrap?.unproven ?? [])]);
     const counted = withPending(observation, unready);
     const available = waits.availability.among(counted, clock.now());
     const present = presentAmong(keys, observation);
@@ -77,8 +77,8 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
     try {
       if (failed.length > 0) throw failedToStart(failed);
       if (missing.length === 0 || keys.some((key) => phaseOf(key) === "gone")) return;
-      const ready = missing.filter((key) => phaseOf(key) === "ready");
-      const why = ready.map((key) => [key, unready.get(key) ?? proves] as const);
+      const running = missing.filter((key) => phaseOf(key) === "ready" || unready.has(key));
+      const why = running.map((key) => [key, unready.get(key) ?? proves] as const);
       readinessDeadline.check(missing, clock.now(), new Map(why));
     } catch (error) {
       throw withConsoles(error, await waits.bootstrap?.printedBy(context, observation, missing));

@@ -16,7 +16,7 @@ import { rolloutRound } from "./rollout.js";
  * What may happen to the workers next, once the control plane serves. Machines and MachineSets of users
  * at once, unless a wave before has made what lives with a host and that is not ready, and of those that drain one
  * after the other, first those that do not serve; each MachineDeployment as far as its bounds allow. Whatever was changed has to be available
- * before anything more is: so the waves of an apply are those that its plan has shown. Pure.
+ * before anything more is: so the waves of an apply are those that its plan has shown, but for hosts that have failed before. Pure.
  */
 export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const workers = hosts.hosts.filter(({ controlPlane }) => !controlPlane);
