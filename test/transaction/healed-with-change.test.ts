@@ -117,9 +117,7 @@ async function asked(illness: Illness, wish: Wish, fault: readonly CommandFault[
 
 const none = { ill: [], illWorkers: [], isBroken: false, isTried: false, members: 3, workers: 2 };
 
-describe("a change that is asked for while hosts are ill", function () {
-  this.timeout(300_000);
-
+describe("a change that is asked for while hosts are ill", () => {
   const scenes: readonly (readonly [name: string, illness: Illness, wish: Wish])[] = [
     ["a member that was tried in vain", { ...none, ill: [1], isTried: true }, "patch"],
     ["one that was, beyond the point of no return", { ...none, ill: [1], isTried: true }, "minor"],
