@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Deployment } from "../scenario/ledger-judge.js";
-import { letBoot } from "../scenario/cloud-faults.js";
+import { letBoot, stopOutsideOf } from "../scenario/cloud-faults.js";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import { signalAll } from "../scenario/process-tree.js";
 import { S3Server } from "../scenario/s3-server.js";
@@ -60,8 +60,7 @@ describe("a command that goes on with records that others have written since", (
       return first.said.includes("waiting for 1 host");
     };
     await until("it waits for its host", waits, patient(60_000));
-    signalAll(first.descendants, "SIGSTOP");
-    first.signal("SIGSTOP");
+    await stopOutsideOf(here.cloudFile, [...first.descendants, first.pid]);
     letBoot(here.cloudFile);
     there.write(three);
     await there.up();

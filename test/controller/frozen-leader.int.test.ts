@@ -83,7 +83,7 @@ describe("a leader that is frozen in a pass, with another one on another machine
             .some(({ call, name }) => call === "create" && name?.startsWith("worker-1")),
         60_000,
       );
-      await stopOutsideOf(sandbox.cloudFile, first.pid);
+      await stopOutsideOf(sandbox.cloudFile, [first.pid]);
       const text = await note();
       const { identity, term } = JSON.parse(text) as NotedHere;
       assert.ok(isAlive(identity.pid) && term.transition === 0, text);

@@ -1,5 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import type { CloudRow } from "./ledger-judge.js";
+import { signalAll } from "./process-tree.js";
 import { until } from "./until.js";
 
 /** A fault as the table `faults` of the local cloud has it; docs/local-cloud.md tells the modes. */
@@ -49,14 +50,14 @@ export function setWideFault(
 }
 
 /**
- * SIGSTOP to a process, but not while it writes to the cloud: that is one file, so whoever is stopped then keeps everybody
+ * SIGSTOP to processes, but not while one of them writes to the cloud: that is one file, so whoever is stopped then keeps everybody
  * out, which no cloud does.
  */
-export async function stopOutsideOf(cloudFile: string, pid: number): Promise<void> {
-  await until("it is stopped outside of the cloud's file", () => {
-    process.kill(pid, "SIGSTOP");
+export async function stopOutsideOf(cloudFile: string, pids: readonly number[]): Promise<void> {
+  await until("they are stopped outside of the cloud's file", () => {
+    signalAll(pids, "SIGSTOP");
     if (isWritable(cloudFile)) return true;
-    process.kill(pid, "SIGCONT");
+    signalAll(pids, "SIGCONT");
     return false;
   });
 }

@@ -75,7 +75,7 @@ export async function strike(
       await command.killTree();
       return async () => hold.release("evenSo");
     case "frozen":
-      await stopOutsideOf(world.sandbox.cloudFile, command.pid);
+      await stopOutsideOf(world.sandbox.cloudFile, [command.pid]);
       return async () => {
         process.kill(command.pid, "SIGCONT");
         hold.release("evenSo");
