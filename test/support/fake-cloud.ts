@@ -245,6 +245,13 @@ export class FakeCloud {
     this.put(id, { leavesAtMs: this.clock.now() + 24 * 3_600_000 });
   }
 
+  /** Ends every host that neither runs nor fails, and never will. */
+  endStuck(): void {
+    for (const [id, { boot }] of this.stored) {
+      if (boot.atMs === Number.POSITIVE_INFINITY) this.kill(id);
+    }
+  }
+
   /** Stops a host for good: it looks as if it were about to run. */
   stall(id: string): void {
     this.put(id, { phase: "pending" });

@@ -364,6 +364,8 @@ export class Life {
 
   /** Recovery, and that nothing is left to do afterwards. */
   async getOut({ wayOut, before, third }: History): Promise<void> {
+    // Those of the command itself are given up; one beyond a point of no return, made by it, waits for the next command.
+    this.engine.cloud.endStuck();
     const same = this.lastGoal ?? third;
     const wanted = { same, old: before ?? third, third, rollback: same, destroy: third }[wayOut];
     if (wayOut === "rollback" || wayOut === "destroy") await this.quietly(wayOut, wanted);
