@@ -61,7 +61,11 @@ export function driftFilterOf(
     hidden: items.filter(isOurs).flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
     unfit: new Map(
       items
-        .filter((one) => (isAsked(one) ? isHealed(one) || isHealedWithChange(one) : isUnfit(one)))
+        .filter(
+          (one) =>
+            isHealed(one) ||
+            (isAsked(one) ? isHealedWithChange(one) : one.decision.kind === "replace"),
+        )
         .map(({ item }) => [item.key, unfitText(item)]),
     ),
   };
@@ -91,10 +95,6 @@ function isHealed({ item, decision }: JudgedItem): boolean {
 /** One that only waits for its turn gets its new host with a change of it that somebody asks for: as it is it would hold that up. */
 function waitsItsTurn({ item, decision }: JudgedItem): boolean {
   return item.class === "unhealthy" && decision.kind === "overBudget" && decision.allowed > 0;
-}
-
-function isUnfit(one: JudgedItem): boolean {
-  return isHealed(one) || one.decision.kind === "replace";
 }
 
 /** What a plan that is made with a filter leaves as it is. Pure. */

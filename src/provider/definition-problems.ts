@@ -8,6 +8,7 @@ import { nearest } from "../api/validate.js";
 import type { MachineCalls, ProviderDefinition } from "./definition.js";
 import { hostFieldsOf, nodeFields } from "./host-spec.js";
 import { olderVersionProblems } from "./older-versions.js";
+import { handlerCalls } from "./provider-calls.js";
 import { fieldsOf, isOpenSchema } from "./spec-schema.js";
 
 type Written<T> = Partial<Readonly<Record<keyof T, unknown>>>;
@@ -53,15 +54,7 @@ const callNames = namesOf<MachineCalls>({
   secretInputs: true,
   secretOutputs: true,
   tokensLast: true,
-  locate: true,
-  locateMany: true,
-  create: true,
-  poll: true,
-  update: true,
-  remove: true,
-  disown: true,
-  find: true,
-  mark: true,
+  ...handlerCalls,
   list: true,
 });
 const specMembers = ["kind", "schema"];

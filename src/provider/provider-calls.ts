@@ -37,7 +37,8 @@ type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promi
 /** Names of calls. A call of the port that is left out does not compile, so that nobody gets around what is done around all of them. */
 type Names<Port> = Readonly<Record<AskingMembers<Port>, true>>;
 
-const handlerCalls: Names<ResourceHandler> = {
+/** Of handlers. */
+export const handlerCalls: Names<ResourceHandler> = {
   locate: true,
   locateMany: true,
   create: true,

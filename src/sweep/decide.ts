@@ -97,15 +97,15 @@ function decide(
   return keeps ?? { kind: "sweep", reason: whyNobodyWants(cluster, input.views) };
 }
 
-function whoWants({ id, who }: Observed, views: readonly StackView[]): Decision | undefined {
+function whoWants(resource: Observed, views: readonly StackView[]): Decision | undefined {
+  const { id, who } = resource;
   const key = wantedKey(who.clusterUid, nodeKey(who.kind, who.name));
   for (const view of views) {
     if (view.kind === "unreadable") continue;
     if (view.ids.has(id)) return { kind: "wanted", reason: `${view.stack} records it` };
     const reason = view.wanted.get(key);
     if (reason !== undefined) return { kind: "wanted", reason };
-    const deleted = view.deleted.get(key);
-    if (deleted !== undefined && deleted !== id) {
+    if (view.holds?.isCopy(resource) === true) {
       return { kind: "wanted", reason: `${view.stack} has deleted the one of its name: a copy` };
     }
   }

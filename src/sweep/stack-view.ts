@@ -7,6 +7,7 @@ import {
   type PriorState,
 } from "../records/prior-state.js";
 import type { CloudIdentity, Identity, Observed } from "../provider/port.js";
+import { isCopyOfDeleted } from "../plan/decisions/copies.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 
 /** What a sweep has to know about one stack. */
@@ -23,13 +24,13 @@ export type StackView =
         readonly cloud?: CloudIdentity;
         /** Whether a resource of its life was made after all that the stack tells: then that is an older state. */
         readonly isNewer: (resource: Observed) => boolean;
+        /** Whether it is a copy of what the last transaction has deleted for good. */
+        readonly isCopy: (resource: Observed) => boolean;
       };
       /** Ids of everything that it records, also as a copy of what is its own. */
       readonly ids: ReadonlySet<string>;
       /** What targets want and pending operations name, by `wantedKey`, each with the reason. */
       readonly wanted: ReadonlyMap<string, string>;
-      /** Ids of what its transaction deletes for good, by `wantedKey`: under any other id it is a copy. */
-      readonly deleted: ReadonlyMap<string, string>;
       /** Why nothing of its cluster may be swept now. */
       readonly busy?: string;
       /** Its cluster is not in the cloud that was listed: where it is. */
@@ -65,18 +66,13 @@ export function viewOf(
         cloud: transaction.cloud,
         isNewer: (resource) =>
           newerThanRecords(state, { unrecorded: [resource] }, hostKind).length > 0,
+        isCopy: (resource) => isCopyOfDeleted(resource, transaction),
       }),
     ids: new Set([
       ...[...cloudResources(state), ...pendingDeletions(state)].flatMap(({ id }) => id ?? []),
       ...(transaction?.copies ?? []),
     ]),
     wanted: wantedBy(stack, state),
-    deleted: new Map(
-      Object.entries(transaction?.deletedIds ?? {}).map(([key, id]) => [
-        wantedKey(transaction?.clusterUid ?? "", key as NodeKey),
-        id,
-      ]),
-    ),
     busy,
   });
 }

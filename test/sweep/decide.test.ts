@@ -62,6 +62,11 @@ const cases: readonly Case[] = [
     want: "unknown: it was made after all that default.prod tells, whose state is an older one",
   },
   {
+    name: "a copy of what its stack has deleted is nobody's to sweep",
+    views: [view({ copies: ["h-1"] })],
+    want: "wanted: default.prod has deleted the one of its name: a copy",
+  },
+  {
     name: "a recorded id is wanted",
     views: [view({ ids: ["h-1"] })],
     want: "wanted: default.prod records it",

@@ -61,12 +61,14 @@ describe("a stack as a sweep sees it", () => {
   it("knows what its transaction deletes for good, so that a copy that came meanwhile is told from it", () => {
     const deletedIds = { [nodeKey("LocalHost", "old-0")]: "h-1" };
     const shown = read({ ...idle, transaction: { ...transaction(1), deletedIds } });
-    assert.deepEqual([...shown.deleted], [["uid-1 LocalHost/old-0", "h-1"]]);
+    const isCopy = (id: string, uid = "uid-1") =>
+      shown.holds?.isCopy({ ...resource({ name: "old-0", uid }), id });
+    assert.deepEqual([isCopy("h-1"), isCopy("h-2"), isCopy("h-2", "uid-2")], [false, true, false]);
   });
 
   it("holds its cluster, wants its target and knows every id", () => {
     const shown = read(idle);
-    const { isNewer, ...holds } = shown.holds ?? assert.fail("it holds one");
+    const { isNewer, isCopy: _isCopy, ...holds } = shown.holds ?? assert.fail("it holds one");
     assert.deepEqual(holds, { clusterUid: "uid-1", cluster: "default/prod", provider: "local" });
     const made = { name: "web-a830c4ef-1" };
     const newer = [made, { ...made, uid: "uid-2" }, {}].map((shape) => isNewer(resource(shape)));

@@ -62,11 +62,14 @@ export interface ViewShape {
   readonly busy?: string;
   /** Names of hosts that were made after all that it tells. */
   readonly newer?: readonly string[];
+  /** Ids of copies of what its transaction has deleted. */
+  readonly copies?: readonly string[];
 }
 
 /** A stack that was read and holds uid-1, unless the shape says otherwise. */
 export function view(shape: ViewShape = {}): StackView {
-  const { stack = "default.prod", uid = "uid-1", ids = [], wants = [], busy, newer = [] } = shape;
+  const { stack = "default.prod", uid = "uid-1", ids = [], wants = [], busy } = shape;
+  const { newer = [], copies = [] } = shape;
   return {
     kind: "read",
     stack,
@@ -76,10 +79,10 @@ export function view(shape: ViewShape = {}): StackView {
         cluster: stack.replace(".", "/"),
         provider: "local",
         isNewer: ({ who }) => newer.includes(who.name),
+        isCopy: ({ id }) => copies.includes(id),
       },
     }),
     ids: new Set(ids),
-    deleted: new Map(),
     wanted: new Map(
       wants.map((name) => [wantedKey(uid ?? "uid-1", nodeKey("LocalHost", name)), "wanted"]),
     ),

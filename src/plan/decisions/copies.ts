@@ -1,6 +1,7 @@
 import { keyOf } from "../../graph/graph.js";
 import type { Observed } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
+import type { TransactionRecord } from "../../records/transaction.js";
 import type { ObservedResources } from "../observation.js";
 import { isHostKey } from "./hosts.js";
 
@@ -16,8 +17,9 @@ export function copiesAmong(
   observedResources: ObservedResources,
   hostKind: string,
 ): Observed[] {
-  const { clusterUid, copies, deletedIds = {} } = prior.transaction ?? {};
-  if (clusterUid === undefined) return [];
+  const { transaction } = prior;
+  if (transaction === undefined) return [];
+  const { clusterUid, copies } = transaction;
   const known = new Set(copies);
   const alive = unrecorded.filter(
     ({ phase, who }) => phase !== "gone" && who.clusterUid === clusterUid,
@@ -29,8 +31,14 @@ export function copiesAmong(
     ...recorded.filter((key) => isHostKey(key, hostKind) || observedResources.get(key) !== "gone"),
     ...alive.filter(({ id }) => known.has(id)).map(({ who }) => keyOf(who)),
   ]);
-  return alive.filter(({ id, who }) => {
-    const deleted = deletedIds[keyOf(who)];
-    return originals.has(keyOf(who)) || (deleted !== undefined && deleted !== id);
-  });
+  return alive.filter((one) => originals.has(keyOf(one.who)) || isCopyOfDeleted(one, transaction));
+}
+
+/** Whether a resource bears the marks of one that a transaction deletes for good, and is another one. Pure. */
+export function isCopyOfDeleted(
+  { id, who }: Pick<Observed, "id" | "who">,
+  { clusterUid, deletedIds = {} }: Pick<TransactionRecord, "clusterUid" | "deletedIds">,
+): boolean {
+  const deleted = who.clusterUid === clusterUid ? deletedIds[keyOf(who)] : undefined;
+  return deleted !== undefined && deleted !== id;
 }
