@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import type { CapstanError } from "../../src/api/error.js";
+import { replacedOnceFound } from "../../src/engine/run/failures.js";
 import { ReadinessDeadline } from "../../src/engine/run/readiness-deadline.js";
+import type { NodeKey } from "../../src/graph/graph.js";
 import { failsWith } from "../support/errors.js";
 import { cluster, machine, machineDeployment } from "../support/manifests.js";
 import { targetOf } from "../support/recorded-history.js";
@@ -55,6 +58,24 @@ describe("how long hosts are waited for", () => {
     assert.throws(
       () => readinessDeadline.check([db, web[0]], 60_001, new Map([[web[0], "it has no Node"]])),
       (error: Error) => error.message === `not ready after 60 s: ${db}, ${web[0]} (it has no Node)`,
+    );
+  });
+
+  it("tells what to do about those that run, and says nothing of the kind of those that boot", () => {
+    const { readinessDeadline, db, web } = patienceWith(0);
+    const hintOf = (why: ReadonlyMap<NodeKey, string>) => {
+      try {
+        readinessDeadline.check([db, web[0]], 60_001, why);
+      } catch (error) {
+        return (error as CapstanError).hint;
+      }
+      return undefined;
+    };
+    const longer = "capstan status shows what they do; --timeout gives them longer";
+    assert.equal(hintOf(new Map()), longer);
+    assert.equal(
+      hintOf(new Map([[web[0], "its Node is not ready"]])),
+      `${longer}; one that never will be ready ${replacedOnceFound}`,
     );
   });
 

@@ -253,6 +253,11 @@ export class FakeHosts {
     return isMajority(serving.length, members.size);
   }
 
+  /** Whether some serve that are too few for etcd to change anything, its members included. */
+  hasLostMajority(all: readonly Observed[]): boolean {
+    return this.etcdAmong(all).serving.length > 0 && !this.hasMajority(all);
+  }
+
   /** Names of members that serve, and of all that etcd counts on. One that is marked as leaving serves until it has left. */
   private etcdAmong(all: readonly Observed[]) {
     const serving = all

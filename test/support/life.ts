@@ -214,8 +214,11 @@ export class Life {
     const waves = verb === "up" ? await this.wavesShown(wanted) : undefined;
     const since = this.engine.calls.length;
     const way = rollbackOf(this.engine.prior).kind;
+    const isWreck = this.hasBegunWreck();
     const outcome = await this.run({ verb, wanted, faults: [] });
     if (verb === "destroy") return this.mustBeDone(verb, outcome);
+    const isTakenBack = outcome.kind === "rolledBack" && outcome.to === "nothing";
+    if (verb === "up" && isWreck && isTakenBack) return this.quietly(verb, wanted);
     if (isRefusal(outcome)) return this.afterRefusal({ verb, wanted, way, since });
     if (this.isDowngrade(outcome, wanted) || (verb === "rollback" && isUnsupported(outcome))) {
       return verb === "up" ? this.goOn(wanted) : undefined;
@@ -238,6 +241,15 @@ export class Life {
     } else if (waves !== undefined) {
       this.mustHaveFollowed(waves, since);
     }
+  }
+
+  /**
+   * Whether a control plane that never was committed has lost its majority, as where taking it back broke off: nobody can join it
+   * nor leave it. The next `up` takes it back, and the one after that begins another.
+   */
+  private hasBegunWreck(): boolean {
+    const { cloud, prior } = this.engine;
+    return prior.revision === undefined && cloud.hosts.hasLostMajority(cloud.alive());
   }
 
   private mustBeDone(

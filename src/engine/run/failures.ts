@@ -141,6 +141,10 @@ export function givenUpAfter(
   return late.length === 0 ? undefined : Object.fromEntries(late);
 }
 
+/** What becomes of who runs and never will be well or ready, after its name. */
+export const replacedOnceFound =
+  "gets another host by capstan up, once its MachineHealthCheck finds it unhealthy or its host was deleted in the cloud";
+
 /** Hosts that were made and do not serve. `why`: what is said of each. */
 export function hostsFailed(
   hosts: readonly NodeKey[],

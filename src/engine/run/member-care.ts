@@ -15,7 +15,7 @@ import { isMajority } from "../../sets/quorum.js";
 import type { NextAction } from "../../plan/waves/next-action.js";
 import { ailmentsText, type EtcdHealth, unknownHealth } from "../../workload/etcd/etcd-health.js";
 import { askEtcd, type EtcdAnswered } from "./ask-etcd.js";
-import { hostsFailed } from "./failures.js";
+import { hostsFailed, replacedOnceFound } from "./failures.js";
 import { memberJudge } from "./member-hosts.js";
 import type { RunBootstrap } from "./run-bootstrap.js";
 import type { RunEvent } from "./run-event.js";
@@ -185,7 +185,7 @@ function etcdFailed(ailing: EtcdHealth, all: EtcdHealth, seconds: number): Capst
   const voters = all.filter(({ votes }) => votes);
   const well = voters.filter(({ state }) => state === "well");
   const wayOut = isMajority(well.length, voters.length)
-    ? "a member that never will be gets another host by capstan up, once its MachineHealthCheck finds it unhealthy or its host was deleted in the cloud"
+    ? `a member that never will be ${replacedOnceFound}`
     : "where it never will be, as after a destroy that broke off, capstan destroy asks nothing of it";
   const why = `etcd was not well for ${Math.round(seconds)} s`;
   return hostsFailed(

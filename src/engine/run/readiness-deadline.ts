@@ -3,7 +3,7 @@ import type { NodeKey } from "../../graph/graph.js";
 import { progressDeadlinesOf } from "../../plan/goal/set-deadlines.js";
 import { progressOf } from "../../sets/progress.js";
 import type { Target } from "../../records/target.js";
-import { hostsLate } from "./failures.js";
+import { hostsLate, replacedOnceFound } from "./failures.js";
 
 interface Limits {
   /** How long any host may take, milliseconds. */
@@ -52,6 +52,9 @@ export class ReadinessDeadline {
       missing,
       stuck: missing.filter((key) => this.hosts.has(key) && !why.has(key)),
       hosts: missing.map(textOf).join(", "),
+      wayOut: missing.some((key) => why.has(key))
+        ? `; one that never will be ready ${replacedOnceFound}`
+        : "",
     };
     for (const key of missing) {
       const deadline = this.deadlines.get(key);
@@ -91,13 +94,20 @@ interface Late {
   /** Hosts among them that do not run. */
   readonly stuck: readonly NodeKey[];
   readonly hosts: string;
+  /** What to do about those that run, "" where none does: the ones that do not are given up without anybody's help. */
+  readonly wayOut: string;
 }
 
 function deadlineError(
-  { missing, stuck, hosts }: Late,
+  { missing, stuck, hosts, wayOut }: Late,
   { why, hint }: { readonly why: string; readonly hint: string },
 ): CapstanError {
   const message = `${why}: ${hosts}`;
-  const details = { code: "DEADLINE", source: "cloud", message, hint, retryable: true } as const;
-  return hostsLate(missing, why, stuck, details);
+  return hostsLate(missing, why, stuck, {
+    code: "DEADLINE",
+    source: "cloud",
+    message,
+    hint: `${hint}${wayOut}`,
+    retryable: true,
+  });
 }
