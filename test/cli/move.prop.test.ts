@@ -26,6 +26,8 @@ type Way = "toServer" | "toFiles";
 /** A move that is killed, what everybody does then, and the way that is taken in the end. */
 interface MovingHistory {
   readonly way: Way;
+  /** Whether its hosts are nodes of a cluster of their own. */
+  readonly joins?: boolean;
   readonly kill?: CommandFault | undefined;
   readonly verbs: readonly {
     readonly verb: MovingVerb;
@@ -36,7 +38,8 @@ interface MovingHistory {
 
 /** Everything but what is against the laws stays with the cluster, whose files are removed. */
 async function breachesOf(history: MovingHistory, departsLate = false): Promise<string[]> {
-  const moving = await MovingCluster.ofFiles(desired, departsLate);
+  const { joins = false } = history;
+  const moving = await MovingCluster.ofFiles(desired, { joins, departsLate });
   try {
     await begin(moving, history);
     for (const { verb, kill } of history.verbs) await moving.run(verb, some(kill));
@@ -101,6 +104,7 @@ const kills: fc.Arbitrary<CommandFault> = fc.record({
 const ways = fc.constantFrom("toServer" as const, "toFiles" as const);
 const histories: fc.Arbitrary<MovingHistory> = fc.record({
   way: ways,
+  joins: fc.boolean(),
   kill: fc.option(kills, { nil: undefined }),
   verbs: fc.array(
     fc.record({
@@ -144,6 +148,7 @@ describe("a move that is killed", () => {
           const wayOut = (place + index) % 2 === 0 ? "toServer" : "toFiles";
           const history = {
             way,
+            joins: place % 2 === 0,
             kill,
             verbs: [{ verb }, { verb: "watch" as const }],
             wayOut,

@@ -11,6 +11,7 @@ import { refuseNonOwner } from "../../src/engine/backend/state.js";
 import { ClusterObjects } from "../../src/kube/cluster-objects.js";
 import { fileOwner } from "../../src/records/hand-over.js";
 import { isOpen } from "../../src/records/prior-state.js";
+import { plainWorld } from "./fake-cloud.js";
 import { FakeController } from "./fake-controller.js";
 import { type CommandOutcome, FakeEngine, outcomeText } from "./fake-engine.js";
 import { type CommandFault, CommandProcess } from "./faults.js";
@@ -66,8 +67,13 @@ export class MovingCluster {
     this.ids = world.hosts().map(({ id }) => id);
   }
 
-  static async ofFiles(desired: Desired, departsLate = false): Promise<MovingCluster> {
-    return new MovingCluster(await FakeEngine.running(desired), desired, departsLate);
+  /** `joins`: its hosts are nodes of a cluster of their own. */
+  static async ofFiles(
+    desired: Desired,
+    { joins = false, departsLate = false }: { joins?: boolean; departsLate?: boolean } = {},
+  ): Promise<MovingCluster> {
+    const world = await FakeEngine.running(desired, { traits: { ...plainWorld, joins } });
+    return new MovingCluster(world, desired, departsLate);
   }
 
   close(): void {

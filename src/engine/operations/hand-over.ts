@@ -84,7 +84,6 @@ export async function handOver(
   const result = await applyPlan(plan, state, {
     ...request,
     onFailure: "keep",
-    openWorkload: () => Promise.reject(new Error("a hand-over makes no host")),
     timeoutMs: defaultDeadlineMs,
     report: () => {},
     beforeCommit: whileOpen,

@@ -63,6 +63,8 @@ interface BootstrapRequest {
   readonly openWorkload: OpenWorkload;
 }
 
+type Means = Pick<BootstrapRequest, "provider"> & Partial<Pick<BootstrapRequest, "openWorkload">>;
+
 /** What a host does first, and where its cluster answers. */
 interface HostPlace {
   readonly kind: BootstrapKind;
@@ -113,11 +115,9 @@ export class RunBootstrap {
 
   private constructor(private readonly request: BootstrapRequest) {}
 
-  /** Of a provider whose hosts take user data. */
-  static of(
-    target: Target,
-    { provider, openWorkload }: Pick<BootstrapRequest, "provider" | "openWorkload">,
-  ): RunBootstrap | undefined {
+  /** Of a provider whose hosts take user data, for whoever may ask their clusters. */
+  static of(target: Target, { provider, openWorkload }: Means): RunBootstrap | undefined {
+    if (openWorkload === undefined) return undefined;
     const terms = joiningTerms(provider, providerValue(clusterIn(target).spec));
     return terms && new RunBootstrap({ provider, terms, target, openWorkload });
   }

@@ -62,8 +62,8 @@ export interface RunOptions {
   /** The drift filter that the plan was made with; none without. */
   readonly driftFilter?: DriftFilter;
   readonly stop: AbortSignal;
-  /** How to ask a cluster's own API server for tokens, where hosts join it. */
-  readonly openWorkload: OpenWorkload;
+  /** How to ask a cluster's own API server for tokens, where hosts join it; absent: records alone change, and no cluster is asked. */
+  readonly openWorkload?: OpenWorkload;
   /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
   readonly keys?: KeySource | undefined;
   /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
