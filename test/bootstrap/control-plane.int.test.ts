@@ -179,7 +179,7 @@ describe("a control plane that kubeadm makes of rendered files", () => {
       await until(
         "the next authority counts",
         async () => isListed(await listNodes(young)),
-        90_000,
+        240_000,
       );
       assert.ok(isListed(await listNodes(old)));
     } finally {
@@ -291,7 +291,7 @@ describe("a control plane that kubeadm makes of rendered files", () => {
         ];
         const isSigned = async () =>
           (await controlPlane.kubectl(controlPlane.kubeconfig, ...args)).output !== "";
-        await until("the cluster's address is signed", isSigned, 30_000);
+        await until("the cluster's address is signed", isSigned);
       });
 
       const assertJoins = ({ code, output }: ProgramEnd): void => {

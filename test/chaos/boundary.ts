@@ -72,7 +72,7 @@ export function aimFault(sandbox: Sandbox, { what, name, nth }: Boundary, mode: 
   setFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1 });
 }
 
-const reachDeadlineMs = 60_000;
+const reachDeadlineMs = 180_000;
 
 /**
  * Runs a command up to a boundary and leaves it hanging there. Throws when it never gets there: then

@@ -184,7 +184,7 @@ export async function letGoOn(sandbox: Sandbox, fault: ChaosFault, killed: Comma
   if (fault === "late") await letLateCallGo(sandbox);
   if (fault !== "frozen") return;
   signalAll(killed.leftovers, "SIGCONT");
-  await until("the engine that stood still ends", () => killed.leftovers.length === 0, 60_000);
+  await until("the engine that stood still ends", () => killed.leftovers.length === 0);
 }
 
 async function letLateCallGo(sandbox: Sandbox): Promise<void> {

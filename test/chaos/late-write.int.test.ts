@@ -68,7 +68,7 @@ describe("the late state write of a killed engine", () => {
     const nth = (body: string) => what(recordedIn(body));
     const hold = bucket.hold({ side: "before", what: "put", name: state, nth });
     const command = startUp(sandbox, stage.targets.scaled);
-    await until("the write is held", () => hold.isReached, 60_000);
+    await until("the write is held", () => hold.isReached);
     await command.killTree();
     await until("the server sees the end", () => !hold.isWaitedFor);
     const next = startUp(sandbox, stage.targets.first);

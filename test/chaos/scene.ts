@@ -10,7 +10,7 @@ import type { Place } from "./place.js";
 import type { Picker } from "./random.js";
 import type { PlaceVerdict } from "./verdict.js";
 
-const commandDeadlineMs = 90_000;
+const commandDeadlineMs = 180_000;
 
 /** Waits for a command's end; one that takes too long is killed and answers undefined. */
 export async function exitCodeOf(

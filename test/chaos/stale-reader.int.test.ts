@@ -59,8 +59,8 @@ describe("a command that goes on with records that others have written since", (
       assert.equal(first.hasEnded, false, first.said);
       return first.said.includes("waiting for 1 host");
     };
-    await until("it waits for its host", waits, patient(60_000));
-    await stopOutsideOf(here.cloudFile, [...first.descendants, first.pid]);
+    await until("it waits for its host", waits, patient(120_000));
+    await stopOutsideOf([here.cloudFile], [...first.descendants, first.pid]);
     letBoot(here.cloudFile);
     there.write(three);
     await there.up();

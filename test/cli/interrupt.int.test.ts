@@ -28,7 +28,8 @@ describe("Ctrl-C", () => {
       const { code, stderr } = await command.finished;
       assert.equal(code, interrupted, stderr);
       assert.ok(Date.now() - begin < 60_000, "handlers stop instead of waiting for the cloud");
-      assert.deepEqual(tree.filter(isAlive), []);
+      // What its engine has started ends with that, and is seen to have ended a moment later.
+      await until("nothing of it is left", () => !tree.some(isAlive));
       assert.match(stderr, /interrupted: no new steps; once more stops at once/);
       assert.match(stderr, /Transaction 1 of default\/demo stays open; what exists is recorded/);
       assert.ok(
@@ -56,7 +57,7 @@ describe("Ctrl-C", () => {
     command.signal("SIGINT");
     assert.equal((await command.finished).code, interrupted);
     assert.ok(Date.now() - begin < 30_000);
-    await until("the engine has ended", () => !tree.some(isAlive), 30_000);
+    await until("the engine has ended", () => !tree.some(isAlive));
     await sandbox.up();
     sandbox.hostOf("cp-0");
     await sandbox.plan(0);

@@ -22,7 +22,8 @@ interface Shown {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
-describe("capstan move", () => {
+describe("capstan move", function () {
+  this.timeout(15 * 60_000);
   let server: ApiServer;
   let folder: string;
   let pulumi: FatalPulumi;

@@ -20,7 +20,7 @@ const larger: ScenarioCluster = {
 };
 
 describe("a running cluster is not lost", function () {
-  this.timeout(120_000 * tries);
+  this.timeout(300_000 * tries);
   let sandbox: Sandbox;
   copyForEachTest(usual, (copy) => {
     sandbox = copy;

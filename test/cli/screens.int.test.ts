@@ -52,7 +52,8 @@ function assertScreen(name: string, { columns, rows }: Size, text: string): void
 }
 
 for (const size of sizes) {
-  describe(`screens of ${size.columns} columns and ${size.rows} rows`, () => {
+  describe(`screens of ${size.columns} columns and ${size.rows} rows`, function () {
+    this.timeout(15 * 60_000);
     let folder: string;
     let screen: Screen;
 

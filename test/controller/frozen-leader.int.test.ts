@@ -81,16 +81,16 @@ describe("a leader that is frozen in a pass, with another one on another machine
           sandbox
             .ledger()
             .some(({ call, name }) => call === "create" && name?.startsWith("worker-1")),
-        60_000,
+        240_000,
       );
-      await stopOutsideOf(sandbox.cloudFile, [first.pid]);
+      await stopOutsideOf([sandbox.cloudFile], [first.pid]);
       const text = await note();
       const { identity, term } = JSON.parse(text) as NotedHere;
       assert.ok(isAlive(identity.pid) && term.transition === 0, text);
       let outlived = false;
       second.whenSaid('"leads"', () => (outlived = isAlive(identity.pid)));
-      await until("its engine is ended", () => !isAlive(identity.pid), 60_000);
-      await rig.untilRunning("demo", 3, 90_000);
+      await until("its engine is ended", () => !isAlive(identity.pid));
+      await rig.untilRunning("demo", 3);
       await until("the other one leads", () => second.said.includes('"leads"'));
       assert.ok(!outlived, "its engine was ended in time");
       await there.assertSound(demoStack);

@@ -114,7 +114,7 @@ describe("capstan watch as deploy/kubernetes runs it", () => {
     const held = JSON.parse(await rig.kubectl(...lease)) as { holderIdentity?: string };
     assert.match(held.holderIdentity ?? "", /_\d+_/);
     controller.signal("SIGTERM");
-    await until("it has ended", () => controller.hasEnded, 30_000);
+    await until("it has ended", () => controller.hasEnded);
     const left = JSON.parse(await rig.kubectl(...lease)) as { holderIdentity?: string };
     assert.equal(left.holderIdentity ?? "", "");
     const lines = controller.said.split("\n").filter((line) => line.startsWith("{"));

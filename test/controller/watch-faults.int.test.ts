@@ -36,7 +36,7 @@ describe("capstan watch where something is wrong", () => {
     const fingerprint = /drift-thaw: (\w+)/.exec(frozen)?.[1];
     assert.ok(fingerprint !== undefined, frozen);
     await rig.kubectl("annotate", "cl", "demo", `capstan.dev/drift-thaw=${fingerprint}`);
-    await until("there are hosts again", () => rig.hostsAlive().length === 5, 60_000);
+    await until("there are hosts again", () => rig.hostsAlive().length === 5);
     await rig.untilRunning("demo", 5);
     await rig.sandbox.assertSound("default.demo");
   });

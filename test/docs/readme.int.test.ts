@@ -76,7 +76,7 @@ describe("README", () => {
       assert.equal(run.status, exit, `${command}\n${shown}`);
       assert.match(shown, pattern(output), command);
     }
-  }).timeout(120_000);
+  }).timeout(10 * 60_000);
 
   it("shows YAML that is valid beside the quickstart", () => {
     const [yaml] = blocks("yaml");

@@ -24,7 +24,7 @@ const killFront: Kill = (command) => command.killAlone();
 const killFrontAndWait: Kill = async (command) => {
   const engines = command.descendants;
   await command.killAlone();
-  await until("the engine ends", () => !engines.some(isAlive), 60_000);
+  await until("the engine ends", () => !engines.some(isAlive));
 };
 
 describe("an apply that was killed", () => {

@@ -115,7 +115,7 @@ describe("two machines on one PostgreSQL", () => {
       const end = here.ledgerEnd();
       const command = here.startUp();
       const isAsked = () => here.ledger(end).some(({ call }) => call === "create");
-      await until("worker-1 is asked for", isAsked, 60_000);
+      await until("worker-1 is asked for", isAsked);
       await postgres.crash();
       if (isBack) await postgres.startAgain();
       await here.capstan(0, "local", "fault", "--clear");

@@ -24,11 +24,14 @@ describe("a plain pulumi up while capstan up runs", () => {
     await until("it has begun", () => up.said.includes("wave 1"));
     let refused = 0;
     while (!up.hasEnded) {
+      const told = up.said.length;
       const plain = sandbox.startPlain("up", demoStack, "--yes", "--skip-preview");
       const { code, stdout, stderr } = await plain.finished;
       // What comes before the begin or behind the commit finds nothing to be refused for.
       if (code !== 0) refused += 1;
       else assert.match(stdout + stderr, /unchanged/);
+      // One after the other without a pause, they could have the lock for all the time that a pass waits for it.
+      await until("the other one goes on", () => up.hasEnded || up.said.length > told);
     }
     const { code, stdout, stderr } = await up.finished;
     assert.equal(code, 0, stdout + stderr);

@@ -122,7 +122,7 @@ describe("the API server of the tests", () => {
   it("removes a namespace with its content", async () => {
     await server.kubectl("create", "namespace", "short");
     await server.kubectl("create", "configmap", "content", "--namespace=short");
-    const { code, stderr } = await server.kubectl("delete", "namespace", "short", "--timeout=40s");
+    const { code, stderr } = await server.kubectl("delete", "namespace", "short", "--timeout=180s");
     assert.equal(code, 0, stderr);
   });
 });

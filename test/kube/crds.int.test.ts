@@ -76,10 +76,23 @@ class Place {
     return outcome;
   }
 
+  /** Who has written what of each, but for its status, which the server writes a moment later. */
   async definitionsHeld(): Promise<string[]> {
-    const versions = "-o=jsonpath={.items[*].metadata.resourceVersion}";
-    const found = await this.kubectl("get", "crd", versions);
-    return found.split(" ").filter((version) => version !== "");
+    const found = await this.kubectl("get", "crd", "-o=json", "--show-managed-fields");
+    const { items } = JSON.parse(found) as {
+      readonly items: readonly {
+        readonly metadata: {
+          readonly name: string;
+          readonly annotations?: object;
+          readonly managedFields?: readonly { readonly subresource?: string }[];
+        };
+        readonly spec: object;
+      }[];
+    };
+    return items.map(({ metadata: { name, annotations, managedFields = [] }, spec }) => {
+      const writes = managedFields.filter(({ subresource }) => subresource === undefined);
+      return JSON.stringify({ name, annotations, writes, spec });
+    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import type { CloudRow } from "./ledger-judge.js";
 import { signalAll } from "./process-tree.js";
@@ -50,21 +51,25 @@ export function setWideFault(
 }
 
 /**
- * SIGSTOP to processes, but not while one of them writes to the cloud: that is one file, so whoever is stopped then keeps everybody
- * out, which no cloud does.
+ * SIGSTOP to processes, but not while one of them writes to one of these databases: whoever is stopped then keeps everybody out,
+ * which neither a cloud nor another machine does.
  */
-export async function stopOutsideOf(cloudFile: string, pids: readonly number[]): Promise<void> {
-  await until("they are stopped outside of the cloud's file", () => {
+export async function stopOutsideOf(
+  files: readonly string[],
+  pids: readonly number[],
+): Promise<void> {
+  await until("they are stopped outside of all files", () => {
     signalAll(pids, "SIGSTOP");
-    if (isWritable(cloudFile)) return true;
+    if (files.every(isWritable)) return true;
     signalAll(pids, "SIGCONT");
     return false;
   });
 }
 
-/** Whether somebody may write to the cloud at this moment. */
-function isWritable(cloudFile: string): boolean {
-  const database = new DatabaseSync(cloudFile, { timeout: 200 });
+/** Whether somebody may write to a database at this moment, or make it. */
+function isWritable(file: string): boolean {
+  if (!existsSync(file)) return true;
+  const database = new DatabaseSync(file, { timeout: 200 });
   try {
     database.exec("BEGIN IMMEDIATE; ROLLBACK");
     return true;
@@ -86,7 +91,8 @@ export function clearFaults(cloudFile: string): void {
 }
 
 function edit(file: string, change: (database: DatabaseSync) => void): void {
-  const database = new DatabaseSync(file, { timeout: 5_000 });
+  // As long as a command waits for it.
+  const database = new DatabaseSync(file, { timeout: 20_000 });
   try {
     change(database);
   } finally {

@@ -19,7 +19,7 @@ interface Message {
   readonly error?: { readonly message: string };
 }
 
-const answerTimeoutMs = 20_000;
+const answerTimeoutMs = 120_000;
 
 /** A real browser without a window, driven by its own protocol. Source: chromedevtools.github.io/devtools-protocol. */
 export class Browser {

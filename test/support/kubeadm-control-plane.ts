@@ -11,7 +11,7 @@ import { freePorts } from "./free-ports.js";
 import { assertAccepted, endOf, type ProgramEnd, KubeadmHost } from "./kubeadm-host.js";
 import { Servers } from "./servers.js";
 
-const readyDeadlineMs = 60_000;
+const readyDeadlineMs = 180_000;
 const adminFile = "/etc/kubernetes/super-admin.conf";
 
 export interface ControlPlaneRequest {

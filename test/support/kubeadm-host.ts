@@ -11,7 +11,7 @@ export interface ProgramEnd {
   readonly output: string;
 }
 
-const timeoutMs = 60_000;
+const timeoutMs = 200_000;
 
 /** Runs a program to its end, whatever that is. */
 export function endOf(

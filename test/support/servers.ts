@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { closeSync, mkdtempSync, openSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, mkdtempSync, openSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { removeFolder } from "./folders.js";
@@ -87,6 +87,12 @@ export class Servers {
     await Promise.all([...this.running.keys()].map((name) => this.end(name)));
     this.watchdog.kill("SIGKILL");
     removeFolder(this.folder);
+  }
+
+  /** All that it has printed, in all its lives. */
+  printed(name: string): string {
+    const file = this.logFile(name);
+    return existsSync(file) ? readFileSync(file, "utf8") : "";
   }
 
   /** The end of what it has printed. */

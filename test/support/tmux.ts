@@ -67,7 +67,7 @@ export class Screen {
         const text = this.text();
         return fits(text) && text;
       },
-      60_000,
+      240_000,
     ).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.text()}`);
     });

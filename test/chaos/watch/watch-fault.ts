@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { clearFaultsOf, setWideFault, stopOutsideOf } from "../../scenario/cloud-faults.js";
 import type { Command } from "../../scenario/command.js";
 import type { WatchBoundary, WatchHold } from "./watch-boundary.js";
@@ -75,7 +76,14 @@ export async function strike(
       await command.killTree();
       return async () => hold.release("evenSo");
     case "frozen":
-      await stopOutsideOf(world.sandbox.cloudFile, [command.pid]);
+      // Another controller of this machine needs what its state folder holds as well.
+      await stopOutsideOf(
+        [
+          world.sandbox.cloudFile,
+          ...["locks.db", "clusters.db"].map((name) => join(machine.sandbox.state, name)),
+        ],
+        [command.pid],
+      );
       return async () => {
         process.kill(command.pid, "SIGCONT");
         hold.release("evenSo");

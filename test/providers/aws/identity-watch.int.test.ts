@@ -43,7 +43,8 @@ const clusterIn = (namespace: string) => ({
   },
 });
 
-describe("Clusters of an API server that name an identity of AWS", () => {
+describe("Clusters of an API server that name an identity of AWS", function () {
+  this.timeout(15 * 60_000);
   let account: WatchedAccount;
   let rig: WatchRig;
   let controller: Command;
@@ -76,7 +77,7 @@ describe("Clusters of an API server that name an identity of AWS", () => {
         assert.equal(controller.hasEnded, false, controller.said);
         return isTrue();
       },
-      90_000,
+      240_000,
     );
 
   /** Calls that have changed something, and who has made them. */
@@ -106,8 +107,8 @@ describe("Clusters of an API server that name an identity of AWS", () => {
     // Whoever may use it from now on does.
     await rig.kubectl("label", "namespace", "closed", "clusters=aws");
     await untilAll("it runs, too", async () => (await statusIn("closed")).phase === "Running");
-    await rig.kubectl("delete", "cluster", "demo", "-n", "open", "--timeout=90s");
-    await rig.kubectl("delete", "cluster", "demo", "-n", "closed", "--timeout=90s");
+    await rig.kubectl("delete", "cluster", "demo", "-n", "open", "--timeout=180s");
+    await rig.kubectl("delete", "cluster", "demo", "-n", "closed", "--timeout=180s");
     const { server } = account;
     server.aws.advance(2 * 3_600_000);
     const { store } = server.aws.accounts.region(theirs, "eu-north-1");

@@ -107,7 +107,7 @@ describe("hosts of processes that are changed where they are", function () {
   };
   const states = async () => (await workers()).map(stateOf);
   const allServe = () =>
-    until("both pods run", async () => (await pods()).filter(serves).length === 2, 60_000, 100);
+    until("both pods run", async () => (await pods()).filter(serves).length === 2, undefined, 100);
   const budgetOf = async (minAvailable: number) => {
     const name = "budgeted";
     await policy.deleteNamespacedPodDisruptionBudget({ name, namespace }).catch(() => undefined);
@@ -118,7 +118,7 @@ describe("hosts of processes that are changed where they are", function () {
       const budget = await policy.readNamespacedPodDisruptionBudget({ name, namespace });
       return budget.status?.disruptionsAllowed === 2 - minAvailable;
     };
-    await until("the budget counts", counted, 60_000, 100);
+    await until("the budget counts", counted, undefined, 100);
   };
 
   before(async () => {
@@ -201,7 +201,7 @@ describe("hosts of processes that are changed where they are", function () {
     sandbox.writeObjects(objects(otherVersion()));
     const command = sandbox.startUp();
     const isCordoned = async () => (await states()).some((state) => state.startsWith("cordoned"));
-    await until("one of them is drained", isCordoned, 60_000, 50);
+    await until("one of them is drained", isCordoned, undefined, 50);
     await command.killTree();
     assert.ok(await isCordoned());
     await sandbox.capstan(0, "rollback", stack, "--yes");

@@ -219,7 +219,7 @@ describe("a cluster of processes of this machine", function () {
     await etcd("hang");
     const command = sandbox.startUp();
     try {
-      const line = `LocalHost/${who.name}: its etcd does not answer (no answer within 5 s`;
+      const line = `LocalHost/${who.name}: its etcd does not answer (no `;
       await until("it says what it waits for", () => command.said.includes(line), undefined, 200);
       await etcd("fillDisk");
       const seen = new Set(pids());
@@ -318,18 +318,18 @@ describe("a cluster of processes of this machine", function () {
       // Whoever looks at the cloud next finds a host without power.
       await sandbox.up();
       const again = () => processesNaming(folder, programs);
-      await until("all of them run", () => again().length === running.length, 60_000, 500);
+      await until("all of them run", () => again().length === running.length, undefined, 500);
       await until(
         "none is left",
         () => again().every((pid) => !running.includes(pid)),
-        60_000,
+        undefined,
         500,
       );
     }
     // It listens a moment after it runs.
     const isWhole = async () => (await voters().catch(() => [])).length === 3;
-    await until("etcd is whole", isWhole, 60_000, 500);
-    await until("it is ready", async () => (await readyMembers()) === 3, 60_000, 500);
+    await until("etcd is whole", isWhole, undefined, 500);
+    await until("it is ready", async () => (await readyMembers()) === 3, undefined, 500);
   });
 
   it("never begins a second time: a member whose disk is gone has ended, and gets another one in its place", async () => {
@@ -413,7 +413,7 @@ describe("a cluster of processes of this machine", function () {
       await kubelet("goOn");
     }
     const isBack = async () => (await told()).drift.length === 0;
-    await until("its host says again what it runs", isBack, 30_000, 500);
+    await until("its host says again what it runs", isBack, undefined, 500);
     await sandbox.capstan(0, "drift", stack);
   });
 
@@ -491,16 +491,17 @@ describe("a cluster of processes of this machine", function () {
       const all = await pods();
       return all.length === count && all.every(({ phase }) => phase === "Running");
     };
-    await until("4 pods run", () => running(4), 60_000, 500);
+    await until("4 pods run", () => running(4), undefined, 500);
     await apps.patchNamespacedDeployment({ ...named, body: { spec: { replicas: 2 } } }, mergePatch);
-    await until("2 pods have ended", () => running(2), 60_000, 500);
+    await until("2 pods have ended", () => running(2), undefined, 500);
     const before = new Set((await nodes()).map(({ name }) => name));
     sandbox.writeObjects(laptop(version, { size: "medium" }));
     await sandbox.up();
-    assert.ok(await running(2));
+    // Those that were evicted last come up on another host a moment later.
+    await until("2 pods run again", () => running(2), undefined, 500);
     for (const { node } of await pods()) assert.ok(!before.has(node), node);
     await apps.deleteNamespacedDeployment(named);
-    await until("none is left", () => running(0), 60_000, 500);
+    await until("none is left", () => running(0), undefined, 500);
     sandbox.writeObjects(laptop(version));
     await sandbox.up();
   });
@@ -543,7 +544,7 @@ describe("a cluster of processes of this machine", function () {
     assert.equal(await readyNodes(), 3);
 
     await kubelet("goOn", workers[0]);
-    await until("one answers again", async () => (await readyNodes()) === 4, 60_000, 1_000);
+    await until("one answers again", async () => (await readyNodes()) === 4, undefined, 1_000);
     assert.deepEqual(await unhealthy(), ["unhealthy correct"]);
     const { stdout } = await sandbox.plan(2);
     assert.match(stdout, /MachineHealthCheck workers: its Node says Ready=Unknown since \d{4}-/);
