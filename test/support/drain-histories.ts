@@ -27,6 +27,8 @@ interface DrainCommand {
   readonly isRefused: boolean;
   /** Who looks at the cluster after that. */
   readonly looker: "up" | "loop";
+  /** Nobody does anything for a while before it: what is on its way comes up. */
+  readonly rests?: boolean;
 }
 
 export interface DrainHistory {
@@ -46,6 +48,8 @@ export interface DrainHistory {
 }
 
 const newest = "1.34.4";
+/** Longer than any host takes to come up. */
+const restMs = 20 * 60_000;
 
 const wishes: fc.Arbitrary<DrainWish> = fc.record({
   version: fc.constantFrom("1.34.2", "1.34.3", newest),
@@ -79,6 +83,7 @@ export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record(
           diesAtCordon: fc.nat({ max: 12 }),
           isRefused: fc.constantFrom(false, false, true),
           looker: fc.constantFrom<DrainCommand["looker"][]>("up", "loop"),
+          rests: fc.boolean(),
         },
         { requiredKeys: ["verb", "wish", "keeps", "faults", "isRefused", "looker"] },
       ),
@@ -147,6 +152,33 @@ export const leftUnready: DrainHistory = {
   last: firstWish,
 };
 
+/** A host whose command was killed before it recorded it, and which nobody wants, or wants otherwise, once it has run for a while. */
+export const leftBehind: readonly DrainHistory[] = (
+  [
+    { end: "rollback", last: firstWish },
+    { end: "up", last: { version: "1.34.3", size: "medium", team: "a" } },
+  ] as const
+).map((after) => ({
+  members: 1,
+  single: 1,
+  set: 0,
+  pool: 0,
+  maxUnavailable: 0,
+  rounds: 1,
+  restarts: false,
+  commands: [
+    {
+      verb: "up",
+      wish: { version: "1.34.2", size: "medium", team: "a" },
+      keeps: false,
+      faults: [{ at: "call", number: 2, what: "killAfter" }],
+      isRefused: false,
+      looker: "up",
+    },
+  ],
+  ...after,
+}));
+
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
   const { members, single, set, pool, maxUnavailable } = history;
   const shape = { kubelet: version, size, tags: { team } };
@@ -199,6 +231,7 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   };
   const outcomes: string[] = [];
   const run = async (command: DrainCommand) => {
+    if (command.rests === true) engine.clock.advance(restMs);
     let asked = 0;
     hosts.onCordon = (what) => {
       if (asked++ === command.diesAtCordon) return engine.lastProcess.die();
@@ -225,6 +258,7 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
     faults: [],
     isRefused: false,
     looker: "up",
+    rests: true,
   } as const;
   // Of one that was begun nothing leads back.
   const { transaction, revision } = engine.prior;

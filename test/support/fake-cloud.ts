@@ -434,8 +434,7 @@ export class FakeCloud {
       if (from?.phase === "ready" && this.restartsFor(from.spec, spec)) {
         this.hosts.changes(from, this.alive());
       }
-      const isMade = this.watch.isShown("create", keyOf(who));
-      if (from?.phase === "ready" && !isMade && this.disturbs(who, from.spec, spec)) {
+      if (from?.phase === "ready" && this.disturbs(who, from.spec, spec)) {
         this.hosts.disturbs(from, this.alive());
       }
       this.put(id, { spec });

@@ -382,13 +382,25 @@ export class FakeHosts {
     this.disturbed.delete(name);
   }
 
-  /** Law 19: what runs on a host of a cluster that answers has moved away before it is disturbed there. */
-  disturbs({ who: { name } }: Observed, all: readonly Observed[]): void {
+  /** Law 19: what runs on a host of a cluster that answers, and goes on, has moved away before something is done to that. */
+  private mustBeDrained(
+    { id, phase, who: { name } }: Observed,
+    all: readonly Observed[],
+    what: "goes" | "is disturbed",
+  ): void {
     const answers = !this.isSilent && this.isAnswering(all);
-    if (answers && this.goesOn() && this.hasJoined(name) && !this.drained.has(name)) {
-      const how = this.cordoned.has(name) ? "while pods are left on it" : "and takes pods";
-      this.watch.blame("law 19: drain", `${name} is disturbed ${how}`);
-    }
+    const isNode = phase === "ready" && this.did.has(id) && this.hasJoined(name);
+    const hasPods = isNode && !this.drained.has(name);
+    if (!answers || !this.goesOn() || !hasPods) return;
+    const how = this.cordoned.has(name) ? "while pods are left on it" : "and takes pods";
+    this.watch.blame("law 19: drain", `${name} ${what} ${how}`);
+  }
+
+  /** Law 19, of hosts that stay. */
+  disturbs(host: Observed, all: readonly Observed[]): void {
+    const { name } = host.who;
+    this.mustBeDrained(host, all, "is disturbed");
+    const answers = !this.isSilent && this.isAnswering(all);
     if (answers && this.goesOn() && this.isReady(name, all)) this.mustHaveItsTurn(name, all);
     if (this.drained.has(name)) this.drainedFirst += 1;
     this.disturbed.add(name);
@@ -500,6 +512,7 @@ export class FakeHosts {
     const runs = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
     const { who } = host;
     if (runs(host) && !this.leftMembers.has(who.name)) this.mayDisturb(host, others);
+    this.mustBeDrained(host, others, "goes");
     this.succeeded.add(who.name);
     const isOneOfMany =
       runs(host) &&

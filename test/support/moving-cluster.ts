@@ -1,4 +1,4 @@
-import { mkdtempSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CapstanError, isCapstanError } from "../../src/api/error.js";
@@ -170,7 +170,7 @@ export class MovingCluster {
     const work = async (): Promise<VerbOutcome> => {
       const state = await engine.readState(stack);
       if (state.transaction === undefined) return "done";
-      if (to === "files") await new MoveToFiles(move).run(state);
+      if (to === "files") this.mustHaveManifests(await new MoveToFiles(move).run(state));
       else await new MoveToApiServer(move).run();
       return "done";
     };
@@ -183,12 +183,20 @@ export class MovingCluster {
     return outcome;
   }
 
+  /** Each attempt names a folder of its own, and says where the manifests are. */
+  private mustHaveManifests({ text }: { readonly text: string }): void {
+    const [, folder] = / capstan plan -f (.+)$/.exec(text) ?? [];
+    if (folder === undefined || existsSync(join(folder, `${stack}.yaml`))) return;
+    this.breaches.push(`no manifests are where a move to files says: ${text}`);
+  }
+
   private moveOf(process: CommandProcess, to: MoveOptions["to"]): Move {
-    const { world, controller, folder } = this;
+    const { world, controller } = this;
     const { engine, provider } = world.meansOf(process, this.isUnsettled);
     const clock = process.clock(world.clock);
     const stop = process.stop.signal;
     this.moves += 1;
+    const out = join(this.folder, String(this.moves));
     const objects = new ClusterObjects({
       api: {
         list: async (kind) => {
@@ -217,7 +225,7 @@ export class MovingCluster {
       objects,
       server,
       serverUrl: "https://server",
-      options: { timeout: 600, ...(to === "files" && { out: folder, force: true }) },
+      options: { timeout: 600, ...(to === "files" && { out, force: true }) },
       context: {
         clock,
         by: "user@host",

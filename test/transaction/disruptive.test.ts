@@ -12,6 +12,7 @@ import {
   badRollouts,
   drainCourseOf,
   drainHistories,
+  leftBehind,
   leftUnready,
 } from "../support/drain-histories.js";
 import { plainWorld } from "../support/fake-cloud.js";
@@ -330,6 +331,14 @@ describe("hosts that are disturbed where they are", function () {
     assert.match(outcomes.join("\n"), new RegExp(want));
   });
 
+  it("law 19: what a killed command has left has its pods moved away, too, before it goes, and is not changed", async () => {
+    for (const one of leftBehind) {
+      const { violations, outcomes } = await drainCourseOf(one);
+      assert.deepEqual(violations, []);
+      assert.match(outcomes.join("\n"), /^up: killed\n(rollback: rolledBack: .*\n)?up: done$/);
+    }
+  });
+
   /** The last look of a run lifts what is left, too. */
   const endLifts = { find: "uncordons: true", replace: "uncordons: false" };
   const defects: readonly {
@@ -343,6 +352,18 @@ describe("hosts that are disturbed where they are", function () {
       name: "nothing is drained before it is disturbed",
       find: "const disturbed = (keys ?? []).filter((key) => draining.has(key));",
       replace: "const disturbed = [];",
+      want: /^law 19: drain: \S+ is disturbed and takes pods$/,
+    },
+    {
+      name: "what nobody recorded goes with its pods",
+      find: 'recovery.kind === "remove" ? await this.drains.removal(recovery, this.waits()) : recovery',
+      replace: "recovery",
+      want: /^law 19: drain: \S+ goes and takes pods$/,
+    },
+    {
+      name: "what nobody recorded is changed by the pass that records it",
+      find: 'canServe(verdict) && !("disruptions" in verdict)',
+      replace: "canServe(verdict)",
       want: /^law 19: drain: \S+ is disturbed and takes pods$/,
     },
     {
@@ -409,7 +430,7 @@ describe("hosts that are disturbed where they are", function () {
         };
         const found: string[] = [];
         const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
-        for (const drawn of [...badRollouts, leftUnready, ...sampled]) {
+        for (const drawn of [...badRollouts, leftUnready, ...leftBehind, ...sampled]) {
           const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((one) => want.test(one))) break;

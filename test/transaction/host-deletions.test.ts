@@ -198,6 +198,24 @@ describe("a host that is deleted", () => {
       assert.equal(engine.hosts().length, 1);
     });
 
+    it("is asked for as well where the command that made it was killed before it was recorded", async () => {
+      const engine = await FakeEngine.running(goal(member), joins);
+      const killed = [{ at: "call", number: 1, what: "killAfter" }] as const;
+      await engine.up(goal(member, held("small", preDrain)), killed);
+      engine.clock.advance(20 * 60_000);
+      const [, left] = engine.hosts();
+      const { steps, orphaned, empty } = await engine.plan(goal(member));
+      assert.deepEqual([steps, orphaned.map(({ id }) => id), empty], [[], [left?.id], false]);
+      const outcome = outcomeText(await engine.up(goal(member)));
+      assert.match(outcome, /^stopped untouched: .*held by pre-drain\S+ \(owner backup\) since/s);
+      assert.equal(engine.hosts().length, 2);
+      await engine.settle(goal(member, held("small", {})));
+      await engine.settle(goal(member));
+      assert.equal(engine.hosts().length, 1);
+      assert.ok(engine.cloud.hosts.drained.has(left?.who.name ?? ""));
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+
     it("holds up no host beside it", async () => {
       const other = machine("other");
       const engine = await FakeEngine.running(goal(member, held("small", preDrain), other), joins);

@@ -103,8 +103,8 @@ export class MoveToFiles {
     if (isTheirs && !canHandOver(state)) return undefined;
     refuseUnfinished(stack, state);
     const underWay = handOverHere(move, state);
-    // An attempt that was begun has written them before, when all its objects were there.
-    if (state.transaction?.owner !== fileOwner) {
+    if (state.transaction?.owner === fileOwner) this.writeAgain(state);
+    else {
       const live =
         underWay === undefined
           ? await objects.read()
@@ -121,6 +121,14 @@ export class MoveToFiles {
       transaction,
       text: `belongs to manifests in files from transaction ${transaction} on: capstan plan -f ${options.out ?? ""}`,
     };
+  }
+
+  /** An attempt that was begun has written them, when all its objects were there, perhaps to another folder than this one names. */
+  private writeAgain(state: StackState): void {
+    const recorded = state.revision?.target.objects;
+    if (recorded === undefined || existsSync(this.file())) return;
+    write(this.file(), textOf(recorded), this.move.options);
+    this.move.tell(`its manifests are in ${this.file()}`);
   }
 
   /** No transaction is open. What a pause of an earlier attempt holds up is let go on. */
@@ -175,9 +183,7 @@ export class MoveToFiles {
    */
   private manifests(state: StackState, live: LiveCluster): string {
     const recorded = openHandOver(state) && state.revision?.target.objects;
-    return (recorded ?? this.written(live))
-      .map((object) => stringify(withoutClasses(object)))
-      .join("---\n");
+    return textOf(recorded ?? this.written(live));
   }
 
   private written(live: LiveCluster): readonly AnyObject[] {
@@ -198,6 +204,10 @@ export class MoveToFiles {
       hint: `capstan move ${stack} --to kubernetes puts its objects there again`,
     });
   }
+}
+
+function textOf(objects: readonly AnyObject[]): string {
+  return objects.map((object) => stringify(withoutClasses(object))).join("---\n");
 }
 
 /** Throws BAD_USAGE for a file that says something else. */

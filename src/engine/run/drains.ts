@@ -1,7 +1,7 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { clusterNameLabel } from "../../api/schema.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { isHostKey } from "../../plan/decisions/hosts.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import type { RemainingPlan } from "../../plan/plan.js";
@@ -29,6 +29,7 @@ import { deletionHeld, keptWith } from "./held-hosts.js";
 import { HostClearing } from "./host-clearing.js";
 import { clusterOf, hasNodes } from "./own-cluster.js";
 import { nodeHostOf } from "./node-host.js";
+import type { Recovery } from "./recovery-progress.js";
 import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
 
@@ -74,12 +75,38 @@ export class Drains {
     const draining = drainingAmong(plan.steps);
     const disturbed = (keys ?? []).filter((key) => draining.has(key));
     const leaving = [...leavingAmong(deletions, waits), ...disturbedAmong(disturbed, waits)];
+    if (hasNodes(waits)) this.cordons.add(disturbed);
+    const held = await this.cleared(leaving, presentAmong, waits);
+    return departuresOf(deletions, held, waits);
+  }
+
+  /**
+   * The same of what a command left that nobody recorded: it may have run for long, with pods on it. Answers what may be removed now.
+   * Throws HELD where hooks hold all of it.
+   */
+  async removal(removal: Removal, waits: Waits): Promise<Removal> {
+    const { resources } = removal;
+    const goes = new Set(resources.filter(({ letGo }) => letGo !== true).map(({ id }) => id));
+    const found: Finding = (_keys, { unrecorded }) =>
+      new Map(unrecorded.filter(({ id }) => goes.has(id)).map((host) => [keyOf(host.who), host]));
+    const keys = resources.map(({ who }) => keyOf(who));
+    const clearing = await this.cleared(leavingAmong(keys, waits), found, waits);
+    const { going, held } = departuresOf(keys, clearing, waits);
+    if (held !== undefined && going.length === 0) throw held;
+    return { ...removal, resources: resources.filter(({ who }) => going.includes(keyOf(who))) };
+  }
+
+  /** Answers which of them a hook holds. */
+  private async cleared(
+    leaving: readonly Leaving[],
+    found: Finding,
+    waits: Waits,
+  ): Promise<DeletionWait[]> {
     const asks = hasNodes(waits);
-    if (asks) this.cordons.add(disturbed);
     const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
-    if (leaving.length === 0 || (!asks && !mayBeHeld)) return { going: deletions };
+    if (leaving.length === 0 || (!asks && !mayBeHeld)) return [];
     const observation = await waits.observe();
-    const present = presentAmong(
+    const present = found(
       leaving.map(({ key }) => key),
       observation,
     );
@@ -88,13 +115,12 @@ export class Drains {
       return host === undefined || host.phase === "gone" ? [] : [{ ...one, host }];
     });
     // As in Cluster API, pods of a cluster that goes as a whole are nobody's to move, whoever would say when.
-    const nodes = there.filter(({ host }) => hasNodes(waits) && host.phase === "ready");
+    const nodes = there.filter(({ host }) => asks && host.phase === "ready");
     const held = heldBy("preDrain", nodes, waits);
     const free = (hosts: typeof there) =>
       hosts.filter(({ key }) => held.every((one) => one.key !== key));
     if (asks) await this.drained(free(nodes), observation, waits);
-    held.push(...heldBy("preTerminate", free(there), waits));
-    return departuresOf(deletions, held, waits);
+    return [...held, ...heldBy("preTerminate", free(there), waits)];
   }
 
   private async drained(
@@ -138,7 +164,15 @@ interface WantedPass {
   readonly deletions: readonly NodeKey[];
 }
 
-/** What a pass may delete of what was asked for. */
+type Removal = Extract<Recovery, { kind: "remove" }>;
+
+/** How hosts are found in what the cloud shows. */
+type Finding = (
+  keys: readonly NodeKey[],
+  observation: Observation,
+) => ReadonlyMap<NodeKey, Observed>;
+
+/** What may be deleted of what was asked for. */
 interface Departures {
   readonly going: readonly NodeKey[];
   /** HELD, of the others; absent: there are none. */

@@ -319,7 +319,9 @@ export class Run {
       const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
       report({ kind: "recovering", reason: `${about}${recovery.reason}` });
     }
-    this.state = await recover(recovery, plan.stack, this.state, this.tools());
+    const now =
+      recovery.kind === "remove" ? await this.drains.removal(recovery, this.waits()) : recovery;
+    this.state = await recover(now, plan.stack, this.state, this.tools());
     if (recovery.kind === "remove") this.inventory = undefined;
   }
 

@@ -160,8 +160,11 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
   if (decided?.generation === generation) return decided.name;
   const judging = underPolicy(provider, policy);
   const { hostKind } = provider;
-  const canBecome = (from: JsonObject, to: JsonObject) =>
-    canServe(nearestChoice(judging, hostKind, from, to).verdict);
+  // Who is found may have run for long: whatever changes him is done by the pass that records him, which moves no pods.
+  const canBecome = (from: JsonObject, to: JsonObject) => {
+    const { verdict } = nearestChoice(judging, hostKind, from, to);
+    return canServe(verdict) && !("disruptions" in verdict);
+  };
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
     const { spec, seen } = planned;
     // Somebody may have changed it since it was asked for.

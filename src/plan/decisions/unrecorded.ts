@@ -22,19 +22,19 @@ import type { Target } from "../../records/target.js";
 // What the cloud holds and no record does, as far as it decides what is planned.
 
 /**
- * Everything alive that neither state nor target knows. With a recorded cluster UID it is ours, left
- * by an apply whose engine forgot it; interrupted creations are resolved by themselves. `letGo` says what of
- * it was there before that apply. Without a record it may be anybody's of that name.
+ * Everything alive that neither state nor target knows. With a recorded cluster UID it is ours, left by an apply whose engine
+ * forgot it or was killed while it made that. `letGo` says what of it was there before that apply. Without a record it may be
+ * anybody's of that name; what carries the name of an interrupted creation is looked for by itself.
  */
 export function unknownResources(
   { prior, unrecorded, copies = [] }: PlanInput,
   { nodes }: Target,
   letGo: ReadonlySet<NodeKey>,
 ): Pick<Plan, "orphaned" | "unrecorded"> {
-  const wanted = nodes.map(keyOf);
-  const known = new Set<NodeKey>([...wanted, ...prior.pending.map(({ key }) => key)]);
+  const wanted = new Set(nodes.map(keyOf));
+  const pending = new Set(prior.pending.map(({ key }) => key));
   const unknown = unrecorded.filter(
-    ({ phase, who }) => phase !== "gone" && !known.has(nodeKey(who.kind, who.name)),
+    ({ phase, who }) => phase !== "gone" && !wanted.has(keyOf(who)),
   );
   const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
   return {
@@ -45,7 +45,7 @@ export function unknownResources(
       ),
     unrecorded: [
       ...unknown
-        .filter((observed) => !ours(observed))
+        .filter((observed) => !ours(observed) && !pending.has(keyOf(observed.who)))
         .map(({ id, who }) => `${who.kind} ${who.name} (${id})`),
       ...copies.map(({ id, who }) => `${who.kind} ${who.name} (${id}), a copy with its marks`),
     ],
