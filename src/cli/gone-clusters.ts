@@ -28,10 +28,8 @@ export async function findGoneClusters(
   workspace: Workspace,
 ): Promise<GoneCluster[]> {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  const given = new Set(sources);
   const candidates = Object.entries(workspace.readSources())
-    .filter(([stack, from]) => !wanted.has(stack) && from.length > 0)
-    .filter(([, from]) => from.every((file) => given.has(file)))
+    .filter(([stack, from]) => !wanted.has(stack) && isFromAmong(from, sources))
     .map(([stack]) => stack);
   const gone: GoneCluster[] = [];
   for (const stack of candidates) {
@@ -42,6 +40,14 @@ export async function findGoneClusters(
     gone.push({ stack, cluster: transaction.target.cluster, state });
   }
   return gone;
+}
+
+/** Whether all of what a cluster was made from is among these sources; not where nobody knows what it was. Pure. */
+export function isFromAmong(
+  from: readonly string[] | undefined = [],
+  sources: readonly string[],
+): boolean {
+  return from.length > 0 && from.every((one) => sources.includes(one));
 }
 
 /**

@@ -4,7 +4,7 @@ import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { objectsOf } from "../api/types.js";
 import { type MachineHealth, healthOf, type HealthRules } from "../drift/health.js";
-import { nextRenewalMs } from "../drift/renewal.js";
+import { expiringHosts, nextRenewalMs } from "../drift/renewal.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
@@ -267,8 +267,10 @@ export class ClusterReconcile {
       if (this.failedAttempt === undefined) cluster.succeeded();
       // What comes behind an adoption or an import, a further stage, or drift beyond this transaction's budget: the next look tells.
       const isFirst = plan.stage !== undefined || comesFirst(plan);
+      // Nobody is judged so while a transaction is open, and what another process has begun was judged by that.
       const isAiling = this.health(state, observation).unhealthy.size > 0;
-      const more = isFirst || isAiling || (judged?.items.length ?? 0) > 0;
+      const isExpiring = expiringHosts(state, observation, this.healthRules()).size > 0;
+      const more = isFirst || isAiling || isExpiring || (judged?.items.length ?? 0) > 0;
       if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
         await this.show(this.view(state, observation, { phase: "Running", isSettled: true }));
         return { kind: "retryAfter", ms: 0 };

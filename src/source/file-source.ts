@@ -44,6 +44,8 @@ export interface FileSourceOptions {
   readonly clock: Pick<Clock, "now">;
   /** "<namespace>/<name>" of clusters that an earlier process made from the same manifests. */
   readonly known: readonly string[];
+  /** Whether all that a cluster was last made from is among these manifests: whoever has applied it from others since has moved it there. */
+  readonly isFromHere: (key: string) => boolean;
   /** Notes that a cluster is made from these manifests, for processes to come. */
   readonly remember: (key: string) => void;
   readonly onChange: (key: string) => void;
@@ -111,8 +113,10 @@ export class FileSource implements ClusterSource {
     return [...this.intents.keys()];
   }
 
+  /** Asked under the lock of the stack as well, before anything of it is deleted. */
   intentOf(key: string): Intent {
-    return this.intents.get(key) ?? gone;
+    const intent = this.intents.get(key) ?? gone;
+    return intent.kind === "remove" && !this.options.isFromHere(key) ? gone : intent;
   }
 
   async claim(key: string): Promise<void> {
@@ -146,6 +150,10 @@ export class FileSource implements ClusterSource {
   }
 
   async release(key: string): Promise<void> {
+    this.letGo(key);
+  }
+
+  private letGo(key: string): void {
     this.ours.delete(key);
     this.absences.remove(key);
     this.intents.delete(key);
@@ -206,7 +214,8 @@ export class FileSource implements ClusterSource {
 
   /** Takes down what is due, and tells what has become of each once. */
   private judgeAbsences(): void {
-    const { tell, onChange, clock } = this.options;
+    const { tell, onChange, clock, isFromHere } = this.options;
+    for (const key of this.absences.keys()) if (!isFromHere(key)) this.letGo(key);
     const present = [...this.intents.values()].filter(({ kind }) => kind === "want").length;
     const { changed, share } = this.absences.judge(present, clock.now());
     const held = changed.filter(({ fate }) => fate === "held").map(({ cluster }) => cluster);

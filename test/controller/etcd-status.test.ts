@@ -4,6 +4,7 @@ import type { Condition } from "../../src/api/status.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeController } from "../support/fake-controller.js";
 import { FakeEngine } from "../support/fake-engine.js";
+import { timesAsMany } from "../support/laws.js";
 import { annotated, cluster, machine, type Manifest } from "../support/manifests.js";
 
 const dayMs = 24 * 3_600_000;
@@ -13,7 +14,8 @@ async function running(of: Manifest = cluster()): Promise<FakeController> {
   const world = new FakeEngine({ traits: { ...plainWorld, joins: true, tellsTimes: true } });
   const controller = new FakeController(world);
   controller.server.apply(of, ...members);
-  assert.deepEqual(await controller.settle(), { kind: "done" });
+  const outcome = await controller.settle();
+  assert.ok(outcome.kind !== "retryAfter" || outcome.ms > dayMs, outcome.kind);
   return controller;
 }
 
@@ -79,4 +81,22 @@ describe("a Cluster whose certificates are renewed", () => {
     );
     assert.deepEqual(world.cloud.watch.violations, []);
   });
+
+  it("gets all of them, wherever its controller is killed while it has begun with one", async () => {
+    for (let number = 0; ; number += 1) {
+      const controller = await running(annotated({ [renewalAnnotation]: "30" }, cluster()));
+      const { world } = controller;
+      const old = new Set(world.hosts().map(({ who }) => who.name));
+      const soonMs = world.clock.now() + 20 * dayMs;
+      world.cloud.hosts.certificateUntilMs = (host) => soonMs + (old.has(host) ? 0 : 300 * dayMs);
+      world.clock.advance(3_600_000);
+      controller.restart();
+      controller.meet({ at: "write", number, what: "killAfter" });
+      for (let turns = 0; turns < 6; turns += 1) await controller.settle();
+      const left = world.hosts().filter(({ who }) => old.has(who.name));
+      assert.deepEqual(left, [], `killed at write ${number}`);
+      assert.deepEqual(world.cloud.watch.violations, []);
+      if (controller.deaths === 0) return assert.ok(number > 3, `${number} writes`);
+    }
+  }).timeout(timesAsMany(120_000));
 });

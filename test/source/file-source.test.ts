@@ -24,6 +24,8 @@ class Desk {
   readonly news: FileNews[] = [];
   readonly changed: string[] = [];
   readonly remembered: string[] = [];
+  /** Clusters that somebody has applied from other manifests. */
+  readonly elsewhere = new Set<string>();
   readonly source: FileSource;
 
   constructor(more: Partial<FileSourceOptions> = {}) {
@@ -36,6 +38,7 @@ class Desk {
       providers: [localProvider()],
       clock: { now: () => this.nowMs },
       known: [],
+      isFromHere: (key) => !this.elsewhere.has(key),
       remember: (key) => this.remembered.push(key),
       onChange: (key) => this.changed.push(key),
       tell: (news) => this.news.push(news),
@@ -172,6 +175,28 @@ describe("clusters in files", () => {
     desk.settle();
     assert.deepEqual(desk.kinds(), ["read"]);
     assert.deepEqual(desk.intents(stage), ["absent"]);
+  });
+
+  it("are left alone where somebody applies them from other manifests, and whoever is about to take them down hears of it", async () => {
+    const desk = new Desk({ prune: { graceMs: 60_000, maxSharePercent: 100 } });
+    desk.settle();
+    await desk.source.claim(stage);
+    desk.text = one;
+    desk.settle();
+    desk.elsewhere.add(stage);
+    desk.nowMs += 120_000;
+    desk.settle();
+    assert.deepEqual([desk.kinds(), desk.intents(stage)], [[], ["absent"]]);
+    desk.elsewhere.clear();
+    desk.settle();
+    assert.deepEqual(desk.intents(stage), ["absent"], "it is forgotten");
+
+    const due = new Desk({ prune: anyShare, known: [stage] });
+    due.text = one;
+    due.settle();
+    assert.deepEqual(due.intents(stage), ["remove"]);
+    due.elsewhere.add(stage);
+    assert.deepEqual(due.intents(stage), ["absent"]);
   });
 
   it("are missed although another process has made them", () => {

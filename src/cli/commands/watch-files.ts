@@ -14,7 +14,7 @@ import type { PruneLimits } from "../../source/absences.js";
 import { type FileNews, FileSource } from "../../source/file-source.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters } from "../gone-clusters.js";
+import { findGoneClusters, isFromAmong } from "../gone-clusters.js";
 import { overridesOf, sourcesOf } from "../manifest-options.js";
 import { rememberFirst, rememberManifests } from "../stack-settings.js";
 import { watchLinesSink, tellLines } from "../watch-lines.js";
@@ -45,6 +45,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
       read: () => readSources(options.file),
       overrides: overridesOf(options, context.env),
       known: known.map(({ cluster }) => cluster),
+      isFromHere: (key) => isFromAmong(workspace.readSources()[stackOf(key)], sources),
       remember: (key) => rememberFirst(workspace, stackOf(key), sources),
       onChange: (key) => controller.onChange(key),
       tell: (news) => tellNews(news, options, context),

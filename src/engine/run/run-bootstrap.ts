@@ -63,6 +63,7 @@ interface BootstrapRequest {
   readonly openWorkload: OpenWorkload;
 }
 
+/** Whoever has no way to ask clusters makes no host. */
 type Means = Pick<BootstrapRequest, "provider"> & Partial<Pick<BootstrapRequest, "openWorkload">>;
 
 /** What a host does first, and where its cluster answers. */

@@ -12,7 +12,7 @@ import {
   type Ref,
 } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
-import type { InfrastructureProvider, Lookups, Observed, Verdict } from "../../provider/port.js";
+import type { InfrastructureProvider, Lookups, Observed, Satellite, Verdict } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
@@ -82,6 +82,7 @@ function goalOn(cluster: FoundCluster): CompiledGoal {
 export function foundTarget(cluster: FoundCluster): Target {
   const { desired, provider, found } = cluster;
   const compiledGoal = goalOn(cluster);
+  const { satellites = new Map<string, readonly Satellite[]>() } = compiledGoal;
   const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
   const machines = machinesOf(hosts, compiledGoal, cluster);
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
@@ -89,7 +90,7 @@ export function foundTarget(cluster: FoundCluster): Target {
     const { kind, name } = resource.who;
     const model =
       modelOf(resource, compiledGoal, provider) ??
-      satelliteOfFound(resource, found, provider.hostKind);
+      satelliteOfFound(resource, { found, satellites, hostKind: provider.hostKind });
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
     const dependsOn = machine?.controlPlane === true ? [] : foundAs(after, found);

@@ -160,7 +160,7 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
   if (decided?.generation === generation) return decided.name;
   const judging = underPolicy(provider, policy);
   const { hostKind } = provider;
-  // Who is found may have run for long: whatever changes him is done by the pass that records him, which moves no pods.
+  // What is found may have run for long, and the pass that records it would change it without moving its pods.
   const canBecome = (from: JsonObject, to: JsonObject) => {
     const { verdict } = nearestChoice(judging, hostKind, from, to);
     return canServe(verdict) && !("disruptions" in verdict);

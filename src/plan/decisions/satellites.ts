@@ -80,15 +80,31 @@ export function satelliteModel(
  * has outlived its host. Pure.
  */
 export function satelliteOfFound(
-  { who: { name }, spec }: Observed,
-  found: readonly Observed[],
-  hostKind: string,
+  { who: { kind, name }, spec }: Observed,
+  { found, satellites, hostKind }: FoundBeside,
 ): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
   const host = hostInName(name);
   if (host === undefined) return undefined;
   const key = nodeKey(hostKind, host);
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
-  return { spec: withRefsTo(ids, spec), dependsOn: [key], host: key };
+  // What any machine keeps of that name is not deleted with one that nobody knows: a set may have asked for more of them.
+  const own = name.slice(`${host}-`.length);
+  const isKept = [...satellites.values()].some((all) =>
+    all.some((one) => one.kind === kind && one.name === own && one.whenHostGoes === "keep"),
+  );
+  return omitUndefined({
+    spec: withRefsTo(ids, spec),
+    dependsOn: [key],
+    host: key,
+    keep: isKept || undefined,
+  });
+}
+
+/** Everything that was found, and what the manifests' machines have. */
+interface FoundBeside {
+  readonly found: readonly Observed[];
+  readonly satellites: ReadonlyMap<string, readonly Satellite[]>;
+  readonly hostKind: string;
 }
 
 function withRefsTo(ids: ReadonlyMap<string, Ref>, spec: JsonObject): JsonObject {

@@ -75,6 +75,19 @@ describe("what lives with one host", () => {
     assert.ok((await engine.plan(objectsOf(member, withVolume(5, { size: "large" })))).empty);
   });
 
+  it("stays when its machine goes and others of its set are kept, also once the state was lost", async () => {
+    for (const losesState of [false, true]) {
+      const set = (replicas: number) =>
+        machineDeployment("web", replicas, { dataVolume: { gib: 5, whenHostGoes: "keep" } });
+      const engine = await FakeEngine.running(objectsOf(member, set(2)), { adopt: true });
+      if (losesState) engine.loseState();
+      assert.equal(outcomeText(await engine.up(objectsOf(member, set(1)))), "done");
+      assert.deepEqual([engine.hosts().length, volumes(engine).length], [2, 2]);
+      const marked = volumes(engine).filter(({ who }) => who.clusterUid !== "");
+      assert.equal(marked.length, 1, `loses its state: ${losesState}`);
+    }
+  });
+
   it("changes in place, or is replaced beside its host", async () => {
     const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
     const grown = await engine.plan(objectsOf(member, withVolume(6)));
