@@ -26,7 +26,7 @@ export function severalFound(what: string, ids: readonly string[]): CapstanError
     code: "SEVERAL_FOUND",
     source: "cloud",
     message: `cannot tell which resource is ${what}: ${ids.length > 0 ? ids.join(", ") : "none"}`,
-    hint: "look at them and remove all but one by hand",
+    hint: "look at them, and remove all but one by hand or take their marks off",
   });
 }
 

@@ -55,6 +55,29 @@ describe("a copy that somebody makes of a resource with its marks", () => {
     assert.equal(engine.alive().filter(({ who }) => who.name.startsWith("db-")).length, 2);
   });
 
+  it("stays, and so does its original, where no record tells which it is, until somebody says so", async () => {
+    const alone = desiredOf([cluster(), member]);
+    for (const verb of ["same", "other", "rollback", "destroy"] as const) {
+      const engine = await FakeEngine.running(alone);
+      const killed = { at: "call", number: 0, what: "killAfter" } as const;
+      assert.equal(outcomeText(await engine.up(goal, [killed])), "killed");
+      engine.clock.advance(20 * 60_000);
+      const copy = copied(engine, lastOf(engine));
+      const before = ids(engine);
+      const run = () => {
+        if (verb === "rollback") return engine.rollback();
+        if (verb === "destroy") return engine.destroy();
+        return engine.up(verb === "same" ? goal : alone);
+      };
+      for (const _again of [1, 2]) {
+        assert.match(outcomeText(await run()), /cannot tell which resource is .*LocalHost-\d+$/s);
+        assert.deepEqual(ids(engine), before, verb);
+      }
+      engine.cloud.kill(copy);
+      assert.match(outcomeText(await run()), /^(done|rolledBack: a user asked for it)$/, verb);
+    }
+  });
+
   it("stays when all of its cluster is destroyed, and keeps what it uses", async () => {
     const engine = await FakeEngine.running(goal);
     const [copy, network] = [copied(engine, lastOf(engine)), copied(engine, 0)];

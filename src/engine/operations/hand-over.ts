@@ -77,8 +77,8 @@ export async function handOver(
       code: "BAD_STATE",
       source: "engine",
       subject: stack,
-      message: `cannot move ${stack}: its records lack ${step.key}, which its last revision holds`,
-      hint: "have its owner bring it in order first; nothing was changed",
+      message: `cannot move ${stack}: what is recorded and what its last revision holds do not agree: ${step.key} would be there after it (${step.kind})`,
+      hint: "a change that was taken back may have recorded drift: its owner corrects that first, with capstan drift and capstan up; nothing was changed",
     });
   }
   const result = await applyPlan(plan, state, {

@@ -29,6 +29,7 @@ import { deletionHeld, keptWith } from "./held-hosts.js";
 import { HostClearing } from "./host-clearing.js";
 import { clusterOf, hasNodes } from "./own-cluster.js";
 import { nodeHostOf } from "./node-host.js";
+import { refuseTwins } from "./recover.js";
 import type { Recovery } from "./recovery-progress.js";
 import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
@@ -82,10 +83,11 @@ export class Drains {
 
   /**
    * The same of what a command left that nobody recorded: it may have run for long, with pods on it. Answers what may be removed now.
-   * Throws HELD where hooks hold all of it.
+   * Throws HELD where hooks hold all of it, and SEVERAL_FOUND where somebody has copied it.
    */
   async removal(removal: Removal, waits: Waits): Promise<Removal> {
     const { resources } = removal;
+    refuseTwins(resources);
     const goes = new Set(resources.filter(({ letGo }) => letGo !== true).map(({ id }) => id));
     const found: Finding = (_keys, { unrecorded }) =>
       new Map(unrecorded.filter(({ id }) => goes.has(id)).map((host) => [keyOf(host.who), host]));

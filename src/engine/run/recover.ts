@@ -1,5 +1,6 @@
 import { CapstanError } from "../../api/error.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { severalFound } from "../../dynamic/resource-refusals.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import type { OrphanedResource } from "../../plan/plan.js";
 import type { PendingOperation } from "../../records/prior-state.js";
 import type { CallContext, Identity, InfrastructureProvider } from "../../provider/port.js";
@@ -39,6 +40,17 @@ export async function recover(
       return state;
     case "resolve":
       return resolvePendingCreates(stack, state, tools);
+  }
+}
+
+/** Throws SEVERAL_FOUND for two of one name: no apply of ours makes a second one, and no record tells which of them is the copy. */
+export function refuseTwins(resources: readonly OrphanedResource[]): void {
+  const idsOf = new Map<NodeKey, string[]>();
+  for (const { id, who } of resources) {
+    idsOf.set(keyOf(who), [...(idsOf.get(keyOf(who)) ?? []), id]);
+  }
+  for (const [key, ids] of idsOf) {
+    if (ids.length > 1) throw severalFound(`the ${key} that a command has left`, ids);
   }
 }
 
@@ -182,11 +194,14 @@ async function removeOne(
     await session().lookup(kind).delete(presence.resource.id, inputs);
     return true;
   }
+  if (presence.found === "many") {
+    throw severalFound(`the ${key} that a command has left`, presence.ids);
+  }
   throw new CapstanError({
     code: "UNKNOWN_PRESENCE",
     source: "cloud",
     subject: who.name,
-    message: `cannot resolve the interrupted creation of ${key}: ${presence.found === "unknown" ? presence.reason : `several carry its identity (${presence.ids.join(", ")})`}`,
+    message: `cannot resolve the interrupted creation of ${key}: ${presence.reason}`,
     hint: "run the same command again when the cloud answers",
     retryable: true,
   });
