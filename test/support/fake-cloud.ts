@@ -2,7 +2,7 @@ import { replacingUnseen } from "../../src/provider/unobservable.js";
 import { CapstanError } from "../../src/api/error.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
-import { keyOf, nodeKey } from "../../src/graph/graph.js";
+import { nodeKey } from "../../src/graph/graph.js";
 import type {
   CallContext,
   CreateContext,
