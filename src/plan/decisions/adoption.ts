@@ -12,7 +12,13 @@ import {
   type Ref,
 } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
-import type { InfrastructureProvider, Lookups, Observed, Satellite, Verdict } from "../../provider/port.js";
+import type {
+  InfrastructureProvider,
+  Lookups,
+  Observed,
+  Satellite,
+  Verdict,
+} from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
