@@ -153,7 +153,7 @@ export const leftUnready: DrainHistory = {
 };
 
 /** A host whose command was killed before it recorded it, and which nobody wants, or wants otherwise, once it has run for a while. */
-export const leftBehind: readonly DrainHistory[] = (
+export const leftUnrecorded: readonly DrainHistory[] = (
   [
     { end: "rollback", last: firstWish },
     { end: "up", last: { version: "1.34.3", size: "medium", team: "a" } },

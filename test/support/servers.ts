@@ -97,7 +97,7 @@ export class Servers {
 
   /** The end of what it has printed. */
   lastLines(name: string): string {
-    return readFileSync(this.logFile(name), "utf8").trimEnd().split("\n").slice(-8).join("\n");
+    return this.printed(name).trimEnd().split("\n").slice(-8).join("\n");
   }
 
   private forget(name: string, child: ChildProcess): void {

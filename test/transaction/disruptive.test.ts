@@ -12,7 +12,7 @@ import {
   badRollouts,
   drainCourseOf,
   drainHistories,
-  leftBehind,
+  leftUnrecorded,
   leftUnready,
 } from "../support/drain-histories.js";
 import { plainWorld } from "../support/fake-cloud.js";
@@ -332,7 +332,7 @@ describe("hosts that are disturbed where they are", function () {
   });
 
   it("law 19: what a killed command has left has its pods moved away, too, before it goes, and is not changed", async () => {
-    for (const one of leftBehind) {
+    for (const one of leftUnrecorded) {
       const { violations, outcomes } = await drainCourseOf(one);
       assert.deepEqual(violations, []);
       assert.match(outcomes.join("\n"), /^up: killed\n(rollback: rolledBack: .*\n)?up: done$/);
@@ -430,7 +430,7 @@ describe("hosts that are disturbed where they are", function () {
         };
         const found: string[] = [];
         const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
-        for (const drawn of [...badRollouts, leftUnready, ...leftBehind, ...sampled]) {
+        for (const drawn of [...badRollouts, leftUnready, ...leftUnrecorded, ...sampled]) {
           const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((one) => want.test(one))) break;

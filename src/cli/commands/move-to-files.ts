@@ -110,8 +110,7 @@ export class MoveToFiles {
           ? await objects.read()
           : await objects.refuseOthers(state.revision?.target.objects ?? []);
       if (underWay === undefined) this.refuseUnlessThere(state, live);
-      write(this.file(), this.manifests(state, live), options);
-      move.tell(`its manifests are in ${this.file()}`);
+      this.write(this.manifests(state, live));
     }
     const stop = interruption.stop;
     const whileOpen = () => objects.depart();
@@ -126,8 +125,11 @@ export class MoveToFiles {
   /** An attempt that was begun has written them, when all its objects were there, perhaps to another folder than this one names. */
   private writeAgain(state: StackState): void {
     const recorded = state.revision?.target.objects;
-    if (recorded === undefined || existsSync(this.file())) return;
-    write(this.file(), textOf(recorded), this.move.options);
+    if (recorded !== undefined && !existsSync(this.file())) this.write(textOf(recorded));
+  }
+
+  private write(text: string): void {
+    write(this.file(), text, this.move.options);
     this.move.tell(`its manifests are in ${this.file()}`);
   }
 

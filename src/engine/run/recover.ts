@@ -50,8 +50,12 @@ export function refuseTwins(resources: readonly OrphanedResource[]): void {
     idsOf.set(keyOf(who), [...(idsOf.get(keyOf(who)) ?? []), id]);
   }
   for (const [key, ids] of idsOf) {
-    if (ids.length > 1) throw severalFound(`the ${key} that a command has left`, ids);
+    if (ids.length > 1) throw severalLeft(key, ids);
   }
+}
+
+function severalLeft(key: NodeKey, ids: readonly string[]): CapstanError {
+  return severalFound(`the ${key} that a command has left`, ids);
 }
 
 /** Newest first, as nothing of it is in the engine's record, which would know the order. */
@@ -194,9 +198,7 @@ async function removeOne(
     await session().lookup(kind).delete(presence.resource.id, inputs);
     return true;
   }
-  if (presence.found === "many") {
-    throw severalFound(`the ${key} that a command has left`, presence.ids);
-  }
+  if (presence.found === "many") throw severalLeft(key, presence.ids);
   throw new CapstanError({
     code: "UNKNOWN_PRESENCE",
     source: "cloud",

@@ -89,9 +89,9 @@ export function satelliteOfFound(
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
   // What any machine keeps of that name is not deleted with one that nobody knows: a set may have asked for more of them.
   const own = name.slice(`${host}-`.length);
-  const isKept = [...satellites.values()].some((all) =>
-    all.some((one) => one.kind === kind && one.name === own && one.whenHostGoes === "keep"),
-  );
+  const isKept = [...satellites.values()]
+    .flat()
+    .some((one) => one.kind === kind && one.name === own && one.whenHostGoes === "keep");
   return omitUndefined({
     spec: withRefsTo(ids, spec),
     dependsOn: [key],
