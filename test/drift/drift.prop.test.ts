@@ -38,13 +38,17 @@ const accidents: fc.Arbitrary<readonly Accident[]> = fc.array(
 
 /** To hosts alone: where what they share is made anew, they follow it whatever has become of them. */
 function strike(engine: FakeEngine, all: readonly Accident[]): void {
-  for (const accident of all) {
+  for (const [number, accident] of all.entries()) {
     const hosts = engine.hosts();
     const host = hosts[accident.pick % Math.max(hosts.length, 1)];
     if (host === undefined) continue;
     if (accident.kind === "dies") engine.cloud.kill(host.id);
     else if (accident.kind === "drifts") engine.cloud.drift(host.id, accident.fields);
-    else engine.cloud.plant({ ...host.who, name: "old-0123abcd-0", token: "nobody's" }, host.spec);
+    else {
+      // Each of an apply of its own; a copy of one would be nobody's to delete.
+      const who = { ...host.who, name: "old-0123abcd-0", token: `nobody's ${number}` };
+      engine.cloud.plant(who, host.spec);
+    }
   }
 }
 

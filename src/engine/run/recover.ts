@@ -43,19 +43,22 @@ export async function recover(
   }
 }
 
-/** Throws SEVERAL_FOUND for two of one name: no apply of ours makes a second one, and no record tells which of them is the copy. */
+/**
+ * Throws SEVERAL_FOUND for two of one identity: no apply of ours makes a second one, and no record tells which of them is
+ * the copy. What bears one name under two tokens was made for two identities.
+ */
 export function refuseTwins(resources: readonly OrphanedResource[]): void {
-  const idsOf = new Map<NodeKey, string[]>();
-  for (const { id, who } of resources) {
-    idsOf.set(keyOf(who), [...(idsOf.get(keyOf(who)) ?? []), id]);
+  const twins = new Map<string, OrphanedResource[]>();
+  for (const resource of resources) {
+    const identity = `${keyOf(resource.who)} ${resource.who.token}`;
+    twins.set(identity, [...(twins.get(identity) ?? []), resource]);
   }
-  for (const [key, ids] of idsOf) {
-    if (ids.length > 1) throw severalLeft(key, ids);
+  for (const alike of twins.values()) {
+    const [one] = alike;
+    if (one === undefined || alike.length === 1) continue;
+    const ids = alike.map(({ id }) => id);
+    throw severalFound(`the ${keyOf(one.who)} that a command has left`, ids);
   }
-}
-
-function severalLeft(key: NodeKey, ids: readonly string[]): CapstanError {
-  return severalFound(`the ${key} that a command has left`, ids);
 }
 
 /** Newest first, as nothing of it is in the engine's record, which would know the order. */
@@ -198,7 +201,8 @@ async function removeOne(
     await session().lookup(kind).delete(presence.resource.id, inputs);
     return true;
   }
-  if (presence.found === "many") throw severalLeft(key, presence.ids);
+  if (presence.found === "many")
+    throw severalFound(`the ${key} that a command has left`, presence.ids);
   throw new CapstanError({
     code: "UNKNOWN_PRESENCE",
     source: "cloud",
