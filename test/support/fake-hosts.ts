@@ -100,6 +100,8 @@ export class FakeHosts {
   nodeSays: (host: string) => NodeReport | undefined = () => undefined;
   /** Whether a host's Node is not deleted when it is asked for, by its name. */
   keepsNode: (host: string) => boolean = () => false;
+  /** Whether its API server is too busy to take the token of a host back, by the host's name. */
+  keepsToken: (host: string) => boolean = () => false;
   /** What is wrong with the member of etcd on a host that serves, by its name; undefined: nothing. */
   ails: (host: string) => string | undefined = () => undefined;
   /** Whether the member on a host that serves is heard; of one that is not, only what it shows is known. */
@@ -231,7 +233,10 @@ export class FakeHosts {
         this.keepsNode(name)
           ? Promise.reject(noAnswer("it is too busy"))
           : answering(() => void this.deletedNodes.add(name)),
-      revoke: ({ token }) => answering(() => void this.tokens.delete(token)),
+      revoke: ({ name, token }) =>
+        this.keepsToken(name)
+          ? Promise.reject(noAnswer("it is too busy"))
+          : answering(() => void this.tokens.delete(token)),
     });
   }
 

@@ -276,6 +276,24 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual([...engine.cloud.hosts.tokens.keys()], []);
   });
 
+  it("takes tokens back at the end that its API server was too busy for, and does not wait for one that stays so", async () => {
+    const wanted = goal(member("cp-0"), machine("a"), machine("b"));
+    for (const [refusals, left] of [
+      [3, 0],
+      [Number.POSITIVE_INFINITY, 2],
+    ] as const) {
+      const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+      const { hosts: nodes } = engine.cloud;
+      let asked = 0;
+      nodes.keepsToken = () => (asked += 1) <= refusals;
+      const sinceMs = engine.clock.now();
+      assert.equal(outcomeText(await engine.up(wanted)), "done");
+      assert.equal(nodes.tokens.size, left);
+      assert.ok(engine.clock.now() - sinceMs < 2 * 60_000, "it comes to its end");
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    }
+  });
+
   describe("whose command is killed while a host joins", () => {
     const wanted = goal(member("cp-0"), machine("web"));
     // Its first call keeps the host's secret, and its second makes the host.

@@ -42,12 +42,16 @@ import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { hostsToProve, unprovenAmong, withPending } from "./joining-hosts.js";
 import { type DeadMember, deadMembers } from "./dead-members.js";
 import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
-import { NodeDeletions, type OwedNode } from "./node-deletions.js";
+import { OwedCalls } from "./owed-calls.js";
 import { nodeHostOf } from "./node-host.js";
 import type { OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
 /** How long a token is good for the one host that it was made for. */
 const tokenTtlMs = 15 * 60_000;
+/** How long the API server is asked at the end to take no token any more that nobody needs; it expires all the same. */
+const revokeTimeoutMs = 30_000;
+/** As in Cluster API. Source: docs/cluster-api.md#deletion. */
+const nodeDeletionTimeoutSeconds = 10;
 /** An API server that does not answer holds up a look at its hosts, so it is not asked at every one. */
 const silenceMs = 30_000;
 /** How long a member that does not serve is asked to leave before its host goes all the same. */
@@ -109,10 +113,8 @@ export class RunBootstrap {
   private ill: readonly Observed[] = [];
   /** Recorded hosts that are positively gone, by name. */
   private gone: ReadonlySet<string> = new Set();
-  /** Until when an API server that did not answer is not asked for what nobody needs, milliseconds since the epoch. */
-  private silentUntilMs = 0;
-  /** The Nodes of hosts that this run deletes. */
-  readonly nodes = new NodeDeletions();
+  /** Nodes of hosts that this run deletes, and tokens of hosts that have joined. */
+  readonly owed = new OwedCalls();
 
   private constructor(private readonly request: BootstrapRequest) {}
 
@@ -309,8 +311,8 @@ export class RunBootstrap {
 
   /**
    * For some hosts: what was made for those that serve, or are not wanted any more, is deleted, and tokens of the
-   * others stay good. What fails is tried again with the next look, and nothing depends on it: tokens expire, and a secret
-   * goes at the latest with its host.
+   * others stay good. What fails is tried again, a token at the end of the run, and nothing depends on it: tokens expire,
+   * and a secret goes at the latest with its host.
    */
   async settle(
     ctx: CallContext,
@@ -404,13 +406,8 @@ export class RunBootstrap {
     await this.deleteSecret(ctx, who, records);
     // Where no control plane is to be left, its API server is not asked for anything.
     if (keepsControlPlane(this.request.target) && !this.tokenless.has(who.token)) {
-      if (ctx.clock.now() < this.silentUntilMs) return;
-      try {
-        await (await tokensOf(who)).revoke(who);
-      } catch (error) {
-        this.silentUntilMs = ctx.clock.now() + silenceMs;
-        throw error;
-      }
+      const call = async () => (await tokensOf(who)).revoke(who);
+      await this.owed.tryOnce({ timeoutMs: revokeTimeoutMs, call }, ctx);
     }
     this.extendAtMs.delete(who.token);
     this.settled.add(who.token);
@@ -503,14 +500,17 @@ export class RunBootstrap {
     const { target } = this.request;
     if (who.kind !== this.request.provider.hostKind || !keepsControlPlane(target)) return;
     const { machine } = hostMachines(target, records)(keyOf(who)) ?? {};
-    const node: OwedNode = {
-      host: nodeHostOf(host),
-      timeoutSeconds: machine?.spec.deletion?.nodeDeletionTimeoutSeconds,
-      open: async (now) =>
+    const seconds =
+      machine?.spec.deletion?.nodeDeletionTimeoutSeconds ?? nodeDeletionTimeoutSeconds;
+    // 0: as long as any deletion may take.
+    const timeoutMs = seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1_000;
+    const call = async (now: CallContext) => {
+      const cluster =
         this.workload?.store ??
-        this.workloadAmong(await this.observed(now, who), who, records, now),
+        this.workloadAmong(await this.observed(now, who), who, records, now);
+      await (await cluster).deleteNode(nodeHostOf(host));
     };
-    await this.nodes.delete(node, ctx);
+    await this.owed.tryOnce({ timeoutMs, call }, ctx);
   }
 
   private isMember({ kind, name }: Identity, records: PriorState): boolean {

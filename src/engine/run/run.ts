@@ -144,7 +144,7 @@ export class Run {
       const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") {
-        await this.bootstrap?.nodes.finish(this.context(), this.options.timeoutMs);
+        await this.bootstrap?.owed.finish(this.context(), this.options.timeoutMs);
         const { bootstrap, observed, state: records } = this;
         if (bootstrap !== undefined && observed !== undefined) {
           const seen = { bootstrap, observation: observed, records, context: this.context() };
