@@ -2,7 +2,7 @@ import { stringify } from "yaml";
 import { counted } from "../api/counted.js";
 import { driftText } from "../drift/fields.js";
 import { versionsText } from "../plan/changes/tree.js";
-import { splitHostName } from "../plan/decisions/hosts.js";
+import { splitHostName } from "../records/host-name.js";
 import type { NodeReport } from "../provider/port.js";
 import { expiryText } from "../source/certificate-report.js";
 import {

@@ -42,6 +42,21 @@ export async function findGoneClusters(
   return gone;
 }
 
+/**
+ * Under the lock of its stack, once more before it is taken down: while other clusters were worked on somebody may have applied it
+ * from other manifests. Why it is kept; undefined where it is still gone.
+ */
+export function keptMeanwhile(
+  stack: string,
+  sources: readonly string[],
+  workspace: Pick<Workspace, "readSources">,
+): string | undefined {
+  const from = workspace.readSources()[stack] ?? [];
+  if (isFromAmong(from, sources)) return undefined;
+  const why = from.length === 0 ? "destroyed or moved" : `applied from ${from.join(", ")}`;
+  return `Stack ${stack} is left as it is: it was ${why} meanwhile`;
+}
+
 /** Whether all of what a cluster was made from is among these sources; not where nobody knows what it was. Pure. */
 export function isFromAmong(
   from: readonly string[] | undefined = [],

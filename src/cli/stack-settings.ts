@@ -1,3 +1,4 @@
+import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import { pathsIn } from "./manifest-options.js";
@@ -12,6 +13,7 @@ export function rememberManifests(
   from: readonly string[],
 ): void {
   const sources = workspace.readSources();
+  if (sameJson(sources[stack], from)) return;
   workspace.writeSources({ ...sources, [stack]: from });
 }
 

@@ -151,6 +151,8 @@ export class ClusterReconcile {
       }),
     );
     if (failedAttempt === undefined) cluster.succeeded();
+    if (failedAttempt === undefined && this.refused === undefined)
+      this.options.source.noteKept(this.request.key);
     await this.show(view);
     const { nextMs } = this.health(state, observation);
     const renewalMs = nextRenewalMs(state, observation, this.healthRules());

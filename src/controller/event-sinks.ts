@@ -83,6 +83,7 @@ export function countedSource(source: ClusterSource, metrics: Metrics): ClusterS
       metrics.phase(key, view.phase);
       return source.show(key, view, provider);
     },
+    noteKept: (key) => source.noteKept(key),
     isShown: (key, view, provider) => source.isShown(key, view, provider),
     givenKeys: (key) => source.givenKeys(key),
     certificatesOf: (key, view, provider, nowMs) =>

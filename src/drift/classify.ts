@@ -6,7 +6,7 @@ import { holdsUnknown } from "../api/unknown.js";
 import { externalSpecOf, keyOf, nodeKey, type NodeKey, resolveRefs } from "../graph/graph.js";
 import { inNameOrder } from "../sets/name-order.js";
 import { generationHash } from "../compile/compile.js";
-import { isHostOf, splitHostName } from "../plan/decisions/hosts.js";
+import { isHostOf, splitHostName } from "../records/host-name.js";
 import { machineKey, type TargetMachine } from "../records/target.js";
 import {
   knownMachines,

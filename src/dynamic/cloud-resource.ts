@@ -25,6 +25,7 @@ import { usableWithinMsOf } from "../provider/timing.js";
 import { failureOf, kindOfFailure, mayBeAskedAgain } from "./call-failures.js";
 import {
   cloudProperty,
+  isKept,
   type DynamicResource,
   type Properties,
   providerProperty,
@@ -242,9 +243,7 @@ export class CloudResource implements DynamicResource {
   async delete(id: string, props: Properties) {
     const who = whoOf(props);
     if (this.runtime.mode === "records" || this.runtime.recordedTwice?.has(id) === true) return;
-    if (this.runtime.letGo?.has(nodeKey(this.kind, who.name)) === true) {
-      return this.letGo(id, who, props);
-    }
+    if (this.isLetGo(who, props)) return this.letGo(id, who, props);
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);
@@ -286,6 +285,13 @@ export class CloudResource implements DynamicResource {
       if (postponement === undefined || !mayBeAskedAgain(error)) throw error;
       throw new Postponed(this.kind, who, error);
     }
+  }
+
+  /** Under our own commands the transaction says so; a plain `pulumi` deletes what nobody has planned, too. */
+  private isLetGo({ name }: Identity, props: Properties): boolean {
+    const { letGo, mode } = this.runtime;
+    if (mode === "inline") return isKept(props);
+    return letGo?.has(nodeKey(this.kind, name)) === true;
   }
 
   /** Every attempt looks first whose it is: once our marks are off, anybody may have put theirs on. */

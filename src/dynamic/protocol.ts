@@ -33,12 +33,20 @@ export function providerText(kind: string): string {
 /** Properties as they cross the wire: plain JSON, secrets already unwrapped by the engine. */
 export type Properties = JsonObject;
 
-interface CheckFailure {
+/** True of a resource that outlives its host: whoever deletes it takes its marks off instead. Absent of all others. */
+export const keepProperty = "keep";
+
+/** Whether a resource of these inputs or outputs outlives its host. Pure. */
+export function isKept(properties: Properties): boolean {
+  return properties[keepProperty] === true;
+}
+
+export interface CheckFailure {
   readonly property: string;
   readonly reason: string;
 }
 
-interface DiffResult {
+export interface DiffResult {
   readonly changes: boolean;
   /** Property paths that change; only our own server can pass them on. */
   readonly paths: readonly string[];

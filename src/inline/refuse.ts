@@ -1,9 +1,11 @@
 import { CapstanError } from "../api/error.js";
 import { StackLock } from "../engine/locks/lock.js";
 import { isOwnUrn, refuseNonOwner, type StackState } from "../engine/backend/state.js";
+import { isKept } from "../dynamic/protocol.js";
 import type { NodeKey } from "../graph/graph.js";
 import { fileOwner } from "../records/hand-over.js";
 import type { Plan } from "../plan/plan.js";
+import { isLettingGo } from "../plan/step.js";
 import type { ObservedResources } from "../plan/observation.js";
 import { takenBackLike } from "../records/taken-back.js";
 import { type ProgramStack, type WaysOn, waysOn } from "./ways-on.js";
@@ -54,6 +56,7 @@ export function refuseInline({ plan, state, observedResources, place }: InlineCh
   refuseStale(plan, state, observedResources);
   refuseMembers(plan, state, ways);
   refuseLeaving(plan, ways);
+  refuseForgetting(plan, state, ways);
 }
 
 /**
@@ -147,6 +150,15 @@ function refuseLeaving({ oneBegins, machines, ...plan }: Plan, ways: WaysOn): vo
   if (!oneBegins || leaving.length === 0 || leaving.length === members.length) return;
   const names = leaving.map(({ machine }) => machine).join(", ");
   throw open(plan, `control-plane machine ${names} has to leave etcd before it goes`, ways.up);
+}
+
+/** Pulumi deletes what a program does not register any more, but for what is recorded to outlive its host. */
+function refuseForgetting(plan: Plan, { resources }: StackState, ways: WaysOn): void {
+  const kept = new Set(resources.flatMap(({ key, inputs }) => (isKept(inputs) ? [key] : [])));
+  const keys = plan.steps.filter(isLettingGo).map(({ key }) => key);
+  const others = keys.filter((key) => !kept.has(key));
+  if (others.length === 0) return;
+  throw open(plan, `it would delete ${others.join(", ")}, which is to be forgotten`, ways.up);
 }
 
 function open(plan: Pick<Plan, "stack" | "cluster">, cause: string, hint: string): CapstanError {

@@ -121,6 +121,10 @@ export class KubeSource implements ClusterSource {
     }
   }
 
+  noteKept(): void {
+    // Objects that the server holds are where everybody looks for them.
+  }
+
   isShown(key: ClusterKey, view: ClusterView, provider: InfrastructureProvider): boolean {
     const kept = this.keptOf(key, view, provider);
     if (kept !== undefined && !this.secretKeeper.isKept(kept)) return false;

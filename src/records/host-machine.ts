@@ -1,7 +1,8 @@
 import { machineLabelsOf } from "../api/types.js";
 import { type Annotations, machineAnnotations } from "../api/update-policy.js";
-import type { NodeKey } from "../graph/graph.js";
+import { type NodeKey, nodeName } from "../graph/graph.js";
 import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
+import { machineNameOf } from "./host-name.js";
 import { knownMachines, type PriorState, recordAt } from "./prior-state.js";
 import { machineOfKey, type Target, type TargetMachine } from "./target.js";
 
@@ -17,8 +18,8 @@ interface HostMachine {
 
 /**
  * Tells of hosts which machines they serve, or served: by their records, and of one that no record tells of by what targets
- * made it for. What a target wants counts before what is recorded, and what a Machine of an API server is annotated with before
- * either. Undefined: nobody knows. Pure.
+ * made it for, or its name: its machine may be wanted on another host since. What a target wants counts before what is recorded,
+ * and what a Machine of an API server is annotated with before either. Undefined: nobody knows. Pure.
  */
 export function hostMachines(
   target: Target,
@@ -33,7 +34,7 @@ export function hostMachines(
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
     const name = (parent && machineOfKey(parent)) ?? madeFor.get(host);
-    const machine = name === undefined ? undefined : machines.get(name);
+    const machine = machines.get(name ?? machineNameOf(nodeName(host)));
     if (machine === undefined) return undefined;
     const object = objectOf(machine);
     return {

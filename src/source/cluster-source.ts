@@ -16,6 +16,8 @@ export interface ClusterSource {
   claim(key: string): Promise<void>;
   /** Shows what is not shown yet. Throws API_SERVER. */
   show(key: string, view: ClusterView, provider: InfrastructureProvider): Promise<void>;
+  /** What is asked for is what is recorded, and nothing is to be done. */
+  noteKept(key: string): void;
   /** Whether `show` would have nothing to do. */
   isShown(key: string, view: ClusterView, provider: InfrastructureProvider): boolean;
   /**

@@ -46,8 +46,8 @@ export interface FileSourceOptions {
   readonly known: readonly string[];
   /** Whether all that a cluster was last made from is among these manifests: whoever has applied it from others since has moved it there. */
   readonly isFromHere: (key: string) => boolean;
-  /** Notes that a cluster is made from these manifests, for processes to come. */
-  readonly remember: (key: string) => void;
+  /** Notes for processes to come that a cluster is to be made from these manifests, or is as they say. */
+  readonly remember: (key: string, how: "begun" | "kept") => void;
   readonly onChange: (key: string) => void;
   readonly tell: (news: FileNews) => void;
 }
@@ -121,11 +121,16 @@ export class FileSource implements ClusterSource {
 
   async claim(key: string): Promise<void> {
     this.ours.add(key);
-    this.options.remember(key);
+    this.options.remember(key, "begun");
   }
 
   async show(): Promise<void> {
     // Whoever looks at files sees what is asked for; how it is, `capstan status` tells.
+  }
+
+  /** Files that hold a cluster as it is are what it is made from, whoever has made it: others may have let it go to these. */
+  noteKept(key: string): void {
+    this.options.remember(key, "kept");
   }
 
   isShown(): boolean {

@@ -160,10 +160,11 @@ function registrationOf(plan: RemainingPlan, node: GraphNode): Registration {
     kind: node.kind,
     name: node.name,
     parent: node.parent,
-    inputs: {
+    inputs: omitUndefined({
       who: identityOf(cluster, plan.transaction.clusterUid, node.kind, node.name),
       spec: node.spec,
-    },
+      keep: node.keep,
+    }),
     ...secretPropertiesOf(node),
     dependsOn: dependenciesOf(node),
   });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { resolve } from "node:path";
-import { leftBehind } from "../../src/cli/gone-clusters.js";
+import { keptMeanwhile, leftBehind } from "../../src/cli/gone-clusters.js";
 import { cluster, desiredOf } from "../support/manifests.js";
 
 describe("clusters that other folders may hold", () => {
@@ -44,4 +44,22 @@ describe("clusters that other folders may hold", () => {
       if (want > 0) assert.match(left[0] ?? "", /Stack default\.old .*left as it is/);
     });
   }
+});
+
+describe("a cluster that is to be taken down", () => {
+  const [a, b] = ["/a", "/b"];
+  const among = (from?: readonly string[]) =>
+    keptMeanwhile("default.x", [a], {
+      readSources: () => (from === undefined ? {} : { "default.x": from }),
+    });
+
+  it("is, where it was applied from these manifests last", () => {
+    assert.equal(among([a]), undefined);
+  });
+
+  it("is left where somebody has applied it from others, moved or destroyed it meanwhile", () => {
+    assert.match(among([b]) ?? "", /default\.x is left as it is: .* applied from \/b meanwhile/);
+    assert.match(among([a, b]) ?? "", /left as it is/);
+    assert.match(among() ?? "", /left as it is: it was destroyed or moved meanwhile/);
+  });
 });

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
@@ -116,6 +116,22 @@ describe("capstan watch -f", () => {
     await said(/default\/demo: destroyed: \d+ resources deleted/, at);
     assert.deepEqual(sandbox.alive(), []);
     await end();
+  });
+
+  it("keeps a cluster whose file has moved here, and whoever prunes where it was leaves it", async () => {
+    await sandbox.up();
+    const begin = sandbox.ledgerEnd();
+    const other = join(sandbox.folder, "other");
+    mkdirSync(other);
+    renameSync(join(sandbox.manifests, "cluster.yaml"), join(other, "cluster.yaml"));
+    sandbox.write({ name: "stays", machines: { "cp-0": { controlPlane: true } } });
+    watcher = sandbox.start("watch", "--period", "1", "-f", other);
+    await said(/read 3 objects of 1 cluster/);
+    await untilLooked(2);
+    await end();
+    await sandbox.capstan(0, "up", "--prune", "--yes", "-f", sandbox.manifests);
+    const others = sandbox.ledger(begin).filter(({ cluster }) => cluster === "default/demo");
+    assert.deepEqual(others.filter(({ effect }) => effect !== ""), []);
   });
 
   it("tells everything as JSON lines, and needs no client of API servers", async () => {

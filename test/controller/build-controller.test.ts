@@ -26,6 +26,7 @@ const emptySource: ClusterSource = {
   intentOf: () => ({ kind: "absent", digest: "" }),
   claim: nothing,
   show: nothing,
+  noteKept: () => {},
   isShown: () => true,
   givenKeys: () => Promise.resolve(undefined),
   certificatesOf: () => noCertificates,

@@ -23,6 +23,7 @@ class IntentsSource implements ClusterSource {
   readonly intents = new Map<string, Intent>();
   readonly shown: string[] = [];
   readonly released: string[] = [];
+  readonly kept: string[] = [];
   /** Whether somebody has written over what was shown. */
   isOverwritten = false;
   certificates = noCertificates;
@@ -46,6 +47,10 @@ class IntentsSource implements ClusterSource {
     this.shown.push(`${key} ${message ?? ""}`);
     this.onShow(key);
     return Promise.resolve();
+  }
+
+  noteKept(key: string): void {
+    this.kept.push(key);
   }
 
   isShown(): boolean {

@@ -13,7 +13,7 @@ import {
   type PlanDriftRules,
   rulesOfHealing,
 } from "../../src/drift/plan-with-drift.js";
-import { isHostOf } from "../../src/plan/decisions/hosts.js";
+import { isHostOf } from "../../src/records/host-name.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { NodeReport } from "../../src/provider/port.js";
 import { plainWorld } from "../support/fake-cloud.js";

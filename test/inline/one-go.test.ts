@@ -71,6 +71,25 @@ describe("a plain pulumi up, which does everything in one go", () => {
     refuseInline(one);
   });
 
+  it("refuses to delete what is to be forgotten, but for what is recorded to outlive its host", async () => {
+    const volume = (size: string) =>
+      machine("db", { size, dataVolume: { gib: 1, whenHostGoes: "keep" } });
+    const kept = await planned([volume("small")], [volume("large")]);
+    refuseInline(kept);
+    // As a release recorded it that did not say so.
+    const resources = kept.state.resources.map((one) => {
+      const { keep: _keep, ...inputs } = one.inputs;
+      return { ...one, inputs };
+    });
+    assert.throws(
+      () => refuseInline({ ...kept, state: { ...kept.state, resources } }),
+      failsWith(
+        "TRANSACTION_OPEN",
+        /it would delete LocalVolume\/db-\S+-data, which is to be forgotten/,
+      ),
+    );
+  });
+
   describe("with hosts that join each other", () => {
     const joins = { traits: { ...plainWorld, joins: true } } as const;
 

@@ -68,6 +68,32 @@ describe("capstan and a plain pulumi in turns on one stack", () => {
     await sandbox.assertSound(demoStack);
   });
 
+  it("let the data of a host go that is to outlive it, and delete what is not", async () => {
+    const volumes = () =>
+      sandbox
+        .rows()
+        .filter(({ kind, state }) => kind === "LocalVolume" && state === "running")
+        .map(({ name }) => name);
+    const keeps = { dataVolume: { gib: 1, whenHostGoes: "keep" } } as const;
+    sandbox.write({
+      machines: { ...pair.machines, "db-0": keeps, "db-1": keeps, web: { dataVolume: { gib: 1 } } },
+    });
+    await sandbox.up();
+    sandbox.write({ machines: { ...pair.machines, "db-0": keeps } });
+    await sandbox.plain(0, "up", demoStack, "--yes", "--skip-preview");
+    assert.deepEqual(volumes().length, 2);
+    assert.deepEqual(
+      volumes().filter((name) => name === ""),
+      [""],
+      "one has no marks any more",
+    );
+    await sandbox.plan(0);
+    await sandbox.assertSound(demoStack);
+    await sandbox.plain(0, "destroy", demoStack, "--yes", "--skip-preview");
+    assert.deepEqual(volumes(), ["", ""]);
+    await sandbox.up();
+  });
+
   it("replace a worker by one that runs before the old one is terminated", async () => {
     const old = sandbox.hostOf("worker-0");
     const begin = sandbox.ledgerEnd();

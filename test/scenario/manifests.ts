@@ -14,6 +14,7 @@ export interface ScenarioMachine {
   readonly joinMs?: number;
   readonly otherSizes?: readonly string[];
   readonly spot?: boolean;
+  readonly dataVolume?: { readonly gib: number; readonly whenHostGoes?: "keep" };
   readonly tags?: Readonly<Record<string, string>>;
   readonly kubelet?: string;
   readonly controlPlane?: boolean;

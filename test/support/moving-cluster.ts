@@ -56,6 +56,9 @@ export class MovingCluster {
   private isGivenUp = false;
   private isUnsettled = false;
   private moves = 0;
+  /** Where the manifests are said to be that it is made from. */
+  private noted: string | undefined = "the first files";
+  private wasTheirs = false;
 
   private constructor(
     readonly world: FakeEngine,
@@ -105,6 +108,7 @@ export class MovingCluster {
     if (this.isAlive && !this.ids.every((id) => left.has(id)))
       this.breaches.push(`${verb} has ended hosts that nobody gave up`);
     if (this.isAlive) this.breaches.push(...this.world.cloud.watch.violations);
+    this.mustBeNoted(verb, outcome);
     return outcome;
   }
 
@@ -183,6 +187,18 @@ export class MovingCluster {
     return outcome;
   }
 
+  /** Whoever asks which manifests hold the cluster is not told of those that held it before an API server did. */
+  private mustBeNoted(verb: MovingVerb, outcome: VerbOutcome): void {
+    const { noted, owner } = this;
+    if (this.isOnItsWay || owner === undefined) return;
+    this.wasTheirs ||= owner === server;
+    if (verb === "toServer" && outcome === "done" && noted !== undefined)
+      this.breaches.push("manifests are noted of what an API server holds");
+    const isHeld = noted !== undefined && existsSync(join(noted, `${stack}.yaml`));
+    if (this.wasTheirs && owner === fileOwner && !isHeld)
+      this.breaches.push(`${verb} leaves ${noted ?? "nothing"} noted, which does not hold it`);
+  }
+
   /** Each attempt names a folder of its own, and says where the manifests are. */
   private mustHaveManifests({ text }: { readonly text: string }): void {
     const [, folder] = / capstan plan -f (.+)$/.exec(text) ?? [];
@@ -239,6 +255,7 @@ export class MovingCluster {
         for (const go of late) await go();
         return done;
       },
+      noteManifests: (folder) => (this.noted = folder),
       tell: () => {},
     };
   }

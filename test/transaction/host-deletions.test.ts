@@ -109,6 +109,37 @@ describe("a host that is deleted", () => {
     assert.equal(engine.cloud.hosts.deletedNodes.size, 0);
   });
 
+  it("is held by the hooks of its machine also where a killed command left it in no record, whatever that is wanted to be", async () => {
+    const hook = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
+    const kubelet = machine("web", { size: "small", kubelet: "1.34.4" });
+    const cases = [
+      [],
+      [annotated(hook, machine("web", { size: "large" }))],
+      [annotated(hook, kubelet)],
+    ];
+    let unrecorded = 0;
+    for (const [at, after] of cases.entries()) {
+      for (let number = 0; number < 6; number += 1) {
+        const engine = await FakeEngine.running(goal(member), joins);
+        const killed = { at: "call", number, what: "killAfter" } as const;
+        await engine.up(goal(member, worker("small", undefined, hook)), [killed]);
+        engine.clock.advance(20 * 60_000);
+        const recorded = new Set(engine.prior.resources.map(({ id }) => id));
+        const left = engine.hosts().filter(({ id }) => !recorded.has(id));
+        unrecorded += left.length;
+        await engine.up(goal(member, ...after));
+        await engine.up(goal(member));
+        for (const { id, who } of left)
+          assert.equal(
+            engine.cloud.get(id)?.phase,
+            "ready",
+            `case ${at}, call ${number}, ${who.name}`,
+          );
+      }
+    }
+    assert.ok(unrecorded > 2, `${unrecorded} hosts were left`);
+  });
+
   for (const [exclusion, asked] of [
     ["exclude-node-draining", "volumes"],
     ["exclude-wait-for-node-volume-detach", "pods"],

@@ -10,6 +10,7 @@ import {
   planDestroy,
 } from "../../engine/operations/destroy.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
+import type { Workspace } from "../../engine/backend/workspace.js";
 import { refuseLostState } from "../../engine/operations/lost-state.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
@@ -77,10 +78,13 @@ export async function destroyCommand(
   return code;
 }
 
-/** Destroys one stack under its lock, after asking. Throws a CommandFailure that says what is left behind. */
+/**
+ * Destroys one stack under its lock, after asking. `unless`: asked under the lock, why it is left as it is after all.
+ * Throws a CommandFailure that says what is left behind.
+ */
 export async function destroyStack(
   stack: string,
-  options: DestroyOptions,
+  options: DestroyOptions & { readonly unless?: (workspace: Workspace) => string | undefined },
   context: CommandContext,
 ): Promise<number> {
   const command = `capstan destroy ${stack}`;
@@ -88,7 +92,12 @@ export async function destroyStack(
     options,
     context,
     { stack, command, owner: fileOwner },
-    async (engine) => {
+    async (engine, workspace) => {
+      const kept = options.unless?.(workspace);
+      if (kept !== undefined) {
+        context.terminal.error(`warning: ${kept}\n`);
+        return exitCodes.done;
+      }
       const state = await engine.readState(stack);
       refuseNonOwner(state, fileOwner, "destroy");
       // Before anybody is asked; the destruction itself holds to it as well.

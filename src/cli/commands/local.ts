@@ -19,7 +19,7 @@ import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.j
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { isHostOf } from "../../plan/decisions/hosts.js";
+import { isHostOf } from "../../records/host-name.js";
 import type { CommandContext } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { table } from "../table.js";

@@ -19,6 +19,7 @@ export class MoveToApiServer {
     const { move } = this;
     const { cluster, objects, serverUrl } = move;
     const transaction = await move.locked((engine) => this.handOver(engine));
+    move.noteManifests();
     const next = `kubectl get cluster ${cluster.split("/")[1] ?? ""} -n ${cluster.split("/")[0] ?? ""}`;
     if (transaction === undefined) return { text: `belongs to ${serverUrl} already: ${next}` };
     await objects.unpause();

@@ -112,6 +112,8 @@ export class MoveToFiles {
       if (underWay === undefined) this.refuseUnlessThere(state, live);
       this.write(this.manifests(state, live));
     }
+    // Before they are in charge: whoever has the manifests from before may look for what is gone from those.
+    move.noteManifests(options.out);
     const stop = interruption.stop;
     const whileOpen = () => objects.depart();
     const how = { engine, provider, clock, by, stop, whileOpen };

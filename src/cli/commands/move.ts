@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -7,6 +8,7 @@ import { connect, serverOf } from "../../kube/connection.js";
 import { leaseClock } from "../../kube/lease-clock.js";
 import { LeaderObserver } from "../../kube/leader-observer.js";
 import { leaseInApiServer, leaseName } from "../../kube/lease-store.js";
+import { forgetManifests, rememberManifests } from "../stack-settings.js";
 import { type CommandContext, openEngine, withLockedEngine } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { MoveToApiServer } from "./move-to-api-server.js";
@@ -30,7 +32,7 @@ export async function moveCommand(
   const server = await api.identity();
   const where = { namespace: options.leaseNamespace, name: leaseName };
   const leader = new LeaderObserver(leaseInApiServer(config, where), leaseClock());
-  const { engine } = await openEngine(options, context);
+  const { engine, workspace } = await openEngine(options, context);
   for (const stack of await stacksOf(named, { file: [] }, engine, context)) {
     const state = await engine.readState(stack);
     const provider = recordedProvider(stack, state, context);
@@ -59,6 +61,10 @@ export async function moveCommand(
       locked: (work) => {
         const command = `capstan move ${stack} --to ${options.to}`;
         return withLockedEngine(options, context, { stack, command }, work);
+      },
+      noteManifests: (folder) => {
+        if (folder === undefined) forgetManifests(workspace, stack);
+        else rememberManifests(workspace, stack, [resolve(folder)]);
       },
       tell: (text) => {
         if (!context.json) context.terminal.write(`${stack}: ${text}\n`);

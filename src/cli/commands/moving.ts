@@ -43,6 +43,8 @@ export interface Move {
   readonly isLed: () => Promise<boolean>;
   /** Runs `work` with an engine that may change the stack, under its lock. Throws LOCKED. */
   readonly locked: <T>(work: (engine: StackEngine) => Promise<T>) => Promise<T>;
+  /** Notes that the manifests in this folder hold the cluster from now on; absent: no files do. */
+  readonly noteManifests: (folder?: string) => void;
   /** Says a step on the way, to people. */
   readonly tell: (text: string) => void;
 }

@@ -36,9 +36,10 @@ import { withNamedFiles } from "../named-files.js";
 import { exitCodes } from "../exit.js";
 import {
   findGoneClusters,
+  keptMeanwhile,
   leftBehind,
-  refuseGoneClusters,
   pruneBindings,
+  refuseGoneClusters,
 } from "../gone-clusters.js";
 import {
   type GivenCertificates,
@@ -106,7 +107,8 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   const leftovers =
     check === undefined ? {} : ({ leftovers: "report", leftoverData: "keep" } as const);
   for (const { stack } of gone) {
-    code = Math.max(code, await destroyStack(stack, { ...options, ...leftovers }, context));
+    const unless = (workspace: Workspace) => keptMeanwhile(stack, sources, workspace);
+    code = Math.max(code, await destroyStack(stack, { ...options, ...leftovers, unless }, context));
   }
   return code;
 }

@@ -46,7 +46,10 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
       overrides: overridesOf(options, context.env),
       known: known.map(({ cluster }) => cluster),
       isFromHere: (key) => isFromAmong(workspace.readSources()[stackOf(key)], sources),
-      remember: (key) => rememberFirst(workspace, stackOf(key), sources),
+      remember: (key, how) => {
+        const note = how === "begun" ? rememberFirst : rememberManifests;
+        note(workspace, stackOf(key), sources);
+      },
       onChange: (key) => controller.onChange(key),
       tell: (news) => tellNews(news, options, context),
     }),

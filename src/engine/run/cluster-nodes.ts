@@ -1,6 +1,6 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import type { NodeKey } from "../../graph/graph.js";
-import { isHostKey } from "../../plan/decisions/hosts.js";
+import { isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import type { CallContext, NodeReport } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";

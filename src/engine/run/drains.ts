@@ -1,8 +1,8 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { clusterNameLabel } from "../../api/schema.js";
-import { keyOf, type NodeKey } from "../../graph/graph.js";
-import { isHostKey } from "../../plan/decisions/hosts.js";
+import { keyOf, nodeKey, type NodeKey, nodeName } from "../../graph/graph.js";
+import { hostInName, isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import type { RemainingPlan } from "../../plan/plan.js";
 import { drainingAmong } from "../../plan/step.js";
@@ -82,17 +82,24 @@ export class Drains {
   }
 
   /**
-   * The same of what a command left that nobody recorded: it may have run for long, with pods on it. Answers what may be removed now.
+   * The same of what a command left that nobody recorded: it may have run for long, with pods on it, or live with a host that has
+   * and goes, too. Answers what may be removed now.
    * Throws HELD where hooks hold all of it, and SEVERAL_FOUND where somebody has copied it.
    */
   async removal(removal: Removal, waits: Waits): Promise<Removal> {
     const { resources } = removal;
     refuseTwins(resources);
     const goes = new Set(resources.filter(({ letGo }) => letGo !== true).map(({ id }) => id));
-    const found: Finding = (_keys, { unrecorded }) =>
-      new Map(unrecorded.filter(({ id }) => goes.has(id)).map((host) => [keyOf(host.who), host]));
+    const found: Finding = (asked, observation) => {
+      const own = observation.unrecorded.filter(({ id }) => goes.has(id));
+      return new Map([
+        ...presentAmong(asked, observation),
+        ...own.map((host) => [keyOf(host.who), host] as const),
+      ]);
+    };
     const keys = resources.map(({ who }) => keyOf(who));
-    const clearing = await this.cleared(leavingAmong(keys, waits), found, waits);
+    const hosts = [...new Set([...keys, ...leavingHostsOf(keys, waits)])];
+    const clearing = await this.cleared(leavingAmong(hosts, waits), found, waits);
     const { going, held } = departuresOf(keys, clearing, waits);
     if (held !== undefined && going.length === 0) throw held;
     return { ...removal, resources: resources.filter(({ who }) => going.includes(keyOf(who))) };
@@ -205,6 +212,15 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   );
 }
 
+/** The hosts that these live with, as far as nobody wants them any more. */
+function leavingHostsOf(keys: readonly NodeKey[], { goal, provider }: Waits): NodeKey[] {
+  const wanted = new Set(goal.target.nodes.map(keyOf));
+  return keys
+    .flatMap((key) => hostInName(nodeName(key)) ?? [])
+    .map((host) => nodeKey(provider.hostKind, host))
+    .filter((host) => !wanted.has(host));
+}
+
 /** Hooks hold deletions alone, and volumes stay with their host. */
 function disturbedAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   const noHooks = { preDrain: [], preTerminate: [] };
@@ -270,6 +286,7 @@ function departuresOf(
   if (held.length === 0) return { going: keys };
   const kept = keptWith(
     held.map(({ key }) => key),
+    keys,
     waits.recorded(),
   );
   waits.report({ kind: "waiting", keys: [], reason: waitsText(held), leaving: held });

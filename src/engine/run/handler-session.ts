@@ -4,6 +4,7 @@ import { type BridgeRuntime, CloudResource } from "../../dynamic/cloud-resource.
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { Postponement } from "../../dynamic/postponed.js";
+import { OutlivingResource } from "../../dynamic/outliving-resource.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
 import { SessionCloud } from "../../dynamic/session-cloud.js";
 import { type RecordKind, recordKinds, RecordResource } from "../../dynamic/record-resource.js";
@@ -32,7 +33,8 @@ export function resourceFor(
   }
   for (const provider of providers) {
     const handler = provider.handlers.get(kind);
-    if (handler !== undefined) return new CloudResource(provider, kind, handler, runtime);
+    if (handler === undefined) continue;
+    return new OutlivingResource(new CloudResource(provider, kind, handler, runtime));
   }
   throw new CapstanError({
     code: "NOT_FOUND",

@@ -1,19 +1,21 @@
 import type { CapstanError } from "../../api/error.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { type NodeKey, nodeName } from "../../graph/graph.js";
+import { hostInName } from "../../records/host-name.js";
 import { type PriorState, recordAt } from "../../records/prior-state.js";
-import { livingWith } from "../../records/target.js";
 import { type DeletionWait, stageText, waitsText } from "../../workload/drain/deletion-stage.js";
 import { ResourcesFailed } from "./failures.js";
 
 /**
- * What cannot go while some hosts stay: they themselves, what lives with them, and everything that these are recorded to depend on or
- * to be a part of. Pure.
+ * What of `going` cannot go while some hosts stay: they themselves, what lives with them, and everything that these are recorded to
+ * depend on or to be a part of. What lives with a host bears its name, whether or not a target or a record still tells of it. Pure.
  */
-export function keptWith(hosts: readonly NodeKey[], records: PriorState): ReadonlySet<NodeKey> {
-  const { resources, revision, transaction } = records;
-  const living = [revision, transaction].flatMap((one) =>
-    one === undefined ? [] : livingWith(hosts, one.target),
-  );
+export function keptWith(
+  hosts: readonly NodeKey[],
+  going: readonly NodeKey[],
+  { resources }: Pick<PriorState, "resources">,
+): ReadonlySet<NodeKey> {
+  const names = new Set<string | undefined>(hosts.map(nodeName));
+  const living = going.filter((key) => names.has(hostInName(nodeName(key))));
   const kept = new Set([...hosts, ...living]);
   // What is added while it goes through them is gone through, too.
   for (const key of kept) {

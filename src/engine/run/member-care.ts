@@ -1,7 +1,7 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { type JsonObject, sameJson } from "../../api/json.js";
 import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
-import { isHostKey } from "../../plan/decisions/hosts.js";
+import { isHostKey } from "../../records/host-name.js";
 import type { Observation } from "../../plan/observation.js";
 import type { Plan, RemainingPlan } from "../../plan/plan.js";
 import { isQuiet } from "../../plan/step.js";

@@ -1,5 +1,5 @@
 import type { Observation } from "../../plan/observation.js";
-import { isHostOf } from "../../plan/decisions/hosts.js";
+import { isHostOf } from "../../records/host-name.js";
 import type { Observed } from "../../provider/port.js";
 import { knownMachines, type PriorState } from "../../records/prior-state.js";
 import { machineOfKey, type Target } from "../../records/target.js";

@@ -36,7 +36,7 @@ import {
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
-import { isHostOf } from "../../plan/decisions/hosts.js";
+import { isHostOf } from "../../records/host-name.js";
 import { presentAmong } from "../../plan/observation.js";
 import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { hostsToProve, unprovenAmong, withPending } from "./joining-hosts.js";

@@ -26,7 +26,7 @@ import { inNameOrder } from "../../sets/name-order.js";
 import { isOwning, ownerText } from "../../sets/owning-objects.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
 import { domainsOf, newestReadyFirst, placedAsFound } from "./found-domains.js";
-import { machineNameOf } from "./hosts.js";
+import { machineNameOf } from "../../records/host-name.js";
 import { isGenerationOf } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
 import { satelliteModel, satelliteOfFound } from "./satellites.js";

@@ -3,7 +3,7 @@ import type { Observed } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
 import type { TransactionRecord } from "../../records/transaction.js";
 import type { ObservedResources } from "../observation.js";
-import { isHostKey } from "./hosts.js";
+import { isHostKey } from "../../records/host-name.js";
 
 /**
  * What bears the marks of a recorded resource beside the living one itself: somebody has copied that with its marks, as by

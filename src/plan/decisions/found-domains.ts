@@ -12,7 +12,7 @@ import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import type { TargetMachine } from "../../records/target.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
 import { inNameOrder } from "../../sets/name-order.js";
-import { machineNameOf } from "./hosts.js";
+import { machineNameOf } from "../../records/host-name.js";
 
 /**
  * Where hosts are that no record tells of, by machine. Of several hosts of one machine one in a domain that is offered

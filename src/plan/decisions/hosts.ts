@@ -9,6 +9,7 @@ import type { InfrastructureProvider } from "../../provider/port.js";
 import { canServe, isAlive, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
+import { splitHostName } from "../../records/host-name.js";
 import type { RecordedResource } from "../../records/prior-state.js";
 import type { Spent } from "../../records/transaction.js";
 
@@ -191,37 +192,11 @@ function freshlyDecided({ isDecided, preferred, spent }: HostQuestion) {
   return incarnation > (spent[generation] ?? 0) ? { name, generation } : undefined;
 }
 
-/** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */
-export function splitHostName(name: string): { generation: string; incarnation: number } {
-  const at = name.lastIndexOf("-");
-  return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
-}
-
 /** Whether a host of this name has been made for this cluster, or was to be: names are used once. Pure. */
 export function wasSpent(spent: Spent, host: string): boolean {
   const { generation, incarnation } = splitHostName(host);
   const last = spent[generation];
   return last !== undefined && incarnation >= 1 && incarnation <= last;
-}
-
-/** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". Pure. */
-export function machineNameOf(host: string): string {
-  return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
-}
-
-/** Whether a key is that of a host. Pure. */
-export function isHostKey(key: NodeKey, hostKind: string): boolean {
-  return key.startsWith(nodeKey(hostKind, ""));
-}
-
-/** The host in the name of what lives with it, "web-7ca2dcf0-1" of "web-7ca2dcf0-1-data"; undefined of all others. Pure. */
-export function hostInName(name: string): string | undefined {
-  return /^(.+-[0-9a-f]{8}-\d+)-./.exec(name)?.[1];
-}
-
-/** Whether a host's name is one of this machine's. */
-export function isHostOf(machine: string, host: string): boolean {
-  return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));
 }
 
 /** Spent incarnations with the given hosts counted in. Pure; never lowers a number. */

@@ -19,7 +19,7 @@ import {
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 import type { DecidedHost } from "./decided.js";
-import { hostInName, isHostKey } from "./hosts.js";
+import { hostInName, isHostKey } from "../../records/host-name.js";
 import {
   type Existing,
   type InfrastructureDecision,

@@ -4,14 +4,8 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { isLost } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
-import {
-  hostInName,
-  isHostKey,
-  isHostOf,
-  type PlannedHost,
-  spendIncarnations,
-  splitHostName,
-} from "./hosts.js";
+import { type PlannedHost, spendIncarnations } from "./hosts.js";
+import { hostInName, isHostKey, isHostOf, splitHostName } from "../../records/host-name.js";
 import type { Observation } from "../observation.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Plan } from "../plan.js";

@@ -2,7 +2,7 @@ import { CapstanError } from "../../api/error.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import { isLost } from "../../provider/failure.js";
 import { isOpen, pendingDeletions } from "../../records/prior-state.js";
-import { hostInName } from "../decisions/hosts.js";
+import { hostInName } from "../../records/host-name.js";
 import type { PlanInput } from "../plan-input.js";
 import type { RemainingPlan } from "../plan.js";
 

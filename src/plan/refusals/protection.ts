@@ -17,7 +17,7 @@ import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
 import { quorumOf } from "../../sets/quorum.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Target, TargetMachine } from "../../records/target.js";
-import { isHostKey, machineNameOf } from "../decisions/hosts.js";
+import { isHostKey, machineNameOf } from "../../records/host-name.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 

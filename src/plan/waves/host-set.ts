@@ -1,7 +1,7 @@
 import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
-import { isHostOf } from "../decisions/hosts.js";
+import { isHostOf } from "../../records/host-name.js";
 import type { LeavingHost, Plan, RemainingPlan } from "../plan.js";
 import { isDraining, isQuiet, type Step } from "../step.js";
 import { isIll } from "./member-care.js";

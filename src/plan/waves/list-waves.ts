@@ -1,7 +1,7 @@
 import { counted } from "../../api/counted.js";
 import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
-import { machineNameOf } from "../decisions/hosts.js";
+import { machineNameOf } from "../../records/host-name.js";
 import type { Plan, RemainingPlan, Wave } from "../plan.js";
 import { stepsByKey } from "./host-set.js";
 import { withoutDeadMembers } from "./member-care.js";

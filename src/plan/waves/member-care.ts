@@ -5,7 +5,7 @@ import {
   type EtcdHealth,
   type MemberHealth,
 } from "../../workload/etcd/etcd-health.js";
-import { isHostOf } from "../decisions/hosts.js";
+import { isHostOf } from "../../records/host-name.js";
 
 /** What a round does to the members of etcd that there are. */
 interface MemberChange {

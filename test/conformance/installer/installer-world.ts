@@ -252,6 +252,7 @@ export class InstallerWorld {
         course.reach("lock");
         return work(watched);
       },
+      noteManifests: () => {},
       tell: () => {},
     };
   }

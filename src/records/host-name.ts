@@ -1,0 +1,29 @@
+import { nodeKey, type NodeKey } from "../graph/graph.js";
+
+// What a host's name tells: "<machine>-<hash>-<incarnation>" (ADR 2).
+
+/** "<machine>-<hash>" and the incarnation in a host's name. Throws nothing: names are ours. */
+export function splitHostName(name: string): { generation: string; incarnation: number } {
+  const at = name.lastIndexOf("-");
+  return { generation: name.slice(0, at), incarnation: Number(name.slice(at + 1)) };
+}
+
+/** "web-7ca2dcf0" of the host "web-7ca2dcf0-a830c4ef-1". Pure. */
+export function machineNameOf(host: string): string {
+  return splitHostName(host).generation.replace(/-[0-9a-f]{8}$/, "");
+}
+
+/** Whether a key is that of a host. Pure. */
+export function isHostKey(key: NodeKey, hostKind: string): boolean {
+  return key.startsWith(nodeKey(hostKind, ""));
+}
+
+/** The host in the name of what lives with it, "web-7ca2dcf0-1" of "web-7ca2dcf0-1-data"; undefined of all others. Pure. */
+export function hostInName(name: string): string | undefined {
+  return /^(.+-[0-9a-f]{8}-\d+)-./.exec(name)?.[1];
+}
+
+/** Whether a host's name is one of this machine's. */
+export function isHostOf(machine: string, host: string): boolean {
+  return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));
+}

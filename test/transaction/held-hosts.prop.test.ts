@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import type { Desired } from "../../src/api/types.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+import { faults } from "../support/histories.js";
+import type { CommandFault } from "../support/faults.js";
+import { assertAsyncLaw } from "../support/laws.js";
+import { annotated, cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
+
+interface HoldingCommand {
+  readonly verb: "up" | "rollback" | "destroy";
+  /** Of the hosts that are held; absent: there are to be none. */
+  readonly size?: string;
+  readonly faults: readonly CommandFault[];
+}
+
+interface HoldingHistory {
+  readonly hook: string;
+  /** Hosts are nodes of a cluster, whose pods move. */
+  readonly joins: boolean;
+  readonly whenHostGoes: "delete" | "keep";
+  readonly commands: readonly HoldingCommand[];
+}
+
+const histories: fc.Arbitrary<HoldingHistory> = fc.record({
+  hook: fc.constantFrom("pre-drain.delete.hook", "pre-terminate.delete.hook"),
+  joins: fc.boolean(),
+  whenHostGoes: fc.constantFrom("delete", "keep"),
+  commands: fc.array(
+    fc.record(
+      {
+        verb: fc.constantFrom<HoldingCommand["verb"][]>("up", "up", "up", "rollback", "destroy"),
+        size: fc.constantFrom("small", "medium", "large"),
+        faults: fc.array(faults, { maxLength: 2 }),
+      },
+      { requiredKeys: ["verb", "faults"] },
+    ),
+    { minLength: 1, maxLength: 5 },
+  ),
+});
+
+/** Longer than any host takes to come up. */
+const restMs = 20 * 60_000;
+
+function wanted({ hook, whenHostGoes }: HoldingHistory, size?: string): Desired {
+  const member = machine("cp-0", { controlPlane: "1.34.2" });
+  if (size === undefined) return desiredOf([cluster(), member]);
+  const shape = { size, dataVolume: { gib: 1, whenHostGoes } };
+  const hooks = { [`${hook}.machine.cluster.x-k8s.io/migrate`]: "backup" };
+  const held = annotated(hooks, machine("db-0", shape));
+  return desiredOf([cluster(), member, held, machineSet("web", 1, { size })]);
+}
+
+/** What has gone of a host that a hook holds, or of what lives with it, and how the commands ended. */
+async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcomes: string[] }> {
+  const { joins } = history;
+  const traits = { ...plainWorld, joins };
+  const engine = await FakeEngine.running(wanted(history, "small"), { traits });
+  const gone: string[] = [];
+  const outcomes: string[] = [];
+  let drains = joins;
+  for (const { verb, size, faults: drawn } of history.commands) {
+    engine.clock.advance(restMs);
+    const alive = engine.alive();
+    // A hook before the drain is about nodes alone, and those of a cluster that goes as a whole are not drained.
+    drains &&= verb !== "destroy";
+    const isHeld = drains || history.hook.startsWith("pre-terminate");
+    const runs = (host: string) =>
+      alive.some(({ who, phase }) => who.name === host && phase === "ready");
+    const own = alive.filter(({ who }) => {
+      const [host] = /^db-0-[0-9a-f]{8}-\d+/.exec(who.name) ?? [];
+      return isHeld && host !== undefined && runs(host);
+    });
+    const work = {
+      up: () => engine.up(wanted(history, size), drawn),
+      rollback: () => engine.rollback(drawn),
+      destroy: () => engine.destroy(drawn),
+    };
+    outcomes.push(`${verb}: ${outcomeText(await work[verb]())}`);
+    const left = new Set(engine.alive().map(({ id }) => id));
+    const missing = own.filter(({ id }) => !left.has(id));
+    gone.push(...missing.map(({ who }) => `${verb} takes ${who.kind} ${who.name}`));
+    gone.push(...engine.cloud.watch.violations);
+    if (gone.length > 0) break;
+  }
+  return { gone, outcomes };
+}
+
+describe("what a hook holds", () => {
+  it("stays with all that lives with it, whatever verbs and faults there are", async () => {
+    const property = fc.asyncProperty(histories, async (history) => {
+      const { gone, outcomes } = await goneIn(history);
+      assert.deepEqual(gone, [], outcomes.join("\n"));
+    });
+    await assertAsyncLaw(property, 100);
+  });
+});
