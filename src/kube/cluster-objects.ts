@@ -17,6 +17,7 @@ import {
   departureOf,
   isMoving,
   movingMark,
+  pauseBefore,
   pauseOf,
   pausing,
   foreignAmong,
@@ -62,15 +63,16 @@ export class ClusterObjects {
     if (cluster === undefined) throw this.changed("the Cluster is gone");
     const pause = pauseOf(cluster);
     if (pause !== undefined && isMoving(cluster)) return pause;
-    const mark = movingMark(this.options.attempt);
+    const mark = movingMark(this.options.attempt, pause);
     await this.carryOut(pausing(cluster, mark));
     return mark;
   }
 
-  /** Takes a move's pause away; nobody else's. */
+  /** Takes a move's pause away; nobody else's, which counts again. */
   async unpause(): Promise<void> {
     const { cluster } = await this.read();
-    if (cluster !== undefined && isMoving(cluster)) await this.carryOut(pausing(cluster, null));
+    if (cluster === undefined || !isMoving(cluster)) return;
+    await this.carryOut(pausing(cluster, pauseBefore(pauseOf(cluster) ?? "")));
   }
 
   /** Throws API_SERVER where the API server holds others than these of the cluster. Returns what it holds. */

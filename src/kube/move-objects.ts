@@ -17,9 +17,20 @@ import {
 
 const movingPrefix = "capstan move ";
 
-/** The pause of one attempt to move: who paused it can be told from others, and from itself earlier. */
-export function movingMark(attempt: string): string {
-  return `${movingPrefix}${attempt}`;
+const before = "; before it: ";
+
+/**
+ * The pause of one attempt to move: who paused it can be told from others, and from itself earlier. It keeps what somebody else has
+ * paused the Cluster for.
+ */
+export function movingMark(attempt: string, reason?: string): string {
+  return `${movingPrefix}${attempt}${reason === undefined ? "" : `${before}${reason}`}`;
+}
+
+/** What the Cluster is paused for once a move's pause is gone: null where nobody else has paused it. */
+export function pauseBefore(mark: string): string | null {
+  const at = mark.indexOf(before);
+  return at < 0 ? null : mark.slice(at + before.length);
 }
 
 /** Why a Cluster is paused; undefined where it is not. */

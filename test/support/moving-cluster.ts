@@ -9,6 +9,8 @@ import { MoveToFiles } from "../../src/cli/commands/move-to-files.js";
 import type { Move, MoveOptions } from "../../src/cli/commands/moving.js";
 import { refuseNonOwner } from "../../src/engine/backend/state.js";
 import { ClusterObjects } from "../../src/kube/cluster-objects.js";
+import type { LiveObject } from "../../src/kube/live-object.js";
+import { isMoving, pauseBefore, pauseOf } from "../../src/kube/move-objects.js";
 import { fileOwner } from "../../src/records/hand-over.js";
 import { isOpen } from "../../src/records/prior-state.js";
 import { plainWorld } from "./fake-cloud.js";
@@ -30,6 +32,7 @@ export const movingVerbs = [
   "destroy",
   "rollback",
   "up",
+  "pause",
   "unpause",
   "deleteCluster",
   "deleteMachine",
@@ -59,6 +62,8 @@ export class MovingCluster {
   /** Where the manifests are said to be that it is made from. */
   private noted: string | undefined = "the first files";
   private wasTheirs = false;
+  /** Somebody has paused it, and nobody has taken that away or brought it anywhere else. */
+  private isPausedByHand = false;
 
   private constructor(
     readonly world: FakeEngine,
@@ -109,6 +114,7 @@ export class MovingCluster {
       this.breaches.push(`${verb} has ended hosts that nobody gave up`);
     if (this.isAlive) this.breaches.push(...this.world.cloud.watch.violations);
     this.mustBeNoted(verb, outcome);
+    this.mustStayPaused(verb);
     return outcome;
   }
 
@@ -130,7 +136,11 @@ export class MovingCluster {
         return this.onFiles("roll back", () => world.rollback());
       case "up":
         return this.onFiles("change", () => world.up(this.desired));
+      case "pause":
+        this.pausesByHand();
+        return "done";
       case "unpause":
+        this.isPausedByHand = false;
         api.edit(`Cluster ${testCluster}`, ({ metadata }) => {
           const { [pausedAnnotation]: _pause, ...annotations } = metadata.annotations ?? {};
           return { metadata: { ...metadata, annotations } };
@@ -185,6 +195,30 @@ export class MovingCluster {
     const outcome = await Promise.race([ended, process.killed]);
     this.isUnsettled = outcome === "killed";
     return outcome;
+  }
+
+  private pausesByHand(): void {
+    const { server: api } = this.controller;
+    if (this.cluster === undefined || isMoving(this.cluster)) return;
+    this.isPausedByHand = true;
+    api.edit(`Cluster ${testCluster}`, ({ metadata }) => {
+      const annotations = { ...metadata.annotations, [pausedAnnotation]: "maintenance" };
+      return { metadata: { ...metadata, annotations } };
+    });
+  }
+
+  private get cluster(): LiveObject | undefined {
+    return this.controller.server.all().find(({ kind }) => kind === "Cluster");
+  }
+
+  /** A move holds what somebody has paused the Cluster for as long as it pauses it itself, and no longer. */
+  private mustStayPaused(verb: MovingVerb): void {
+    const { cluster } = this;
+    this.isPausedByHand &&= cluster !== undefined;
+    const pause = pauseOf(cluster) ?? "";
+    const reason = isMoving(cluster) ? pauseBefore(pause) : pause;
+    if (this.isPausedByHand && reason !== "maintenance")
+      this.breaches.push(`${verb} takes the pause away that somebody has set: ${pause}`);
   }
 
   /** Whoever asks which manifests hold the cluster is not told of those that held it before an API server did. */

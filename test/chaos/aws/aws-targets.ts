@@ -42,7 +42,8 @@ function singleTargets(first: readonly ManifestObject[]): Targets {
     }),
     replaced: changed(first, {
       member: {
-        dataVolumes: [{ ...backup, name: "other", device: "/dev/sdg", encrypted: false }],
+        // Its device is free only once it is gone: another one is never wanted there before.
+        dataVolumes: [{ ...backup, name: "other", device: "/dev/sdh", encrypted: false }],
       },
     }),
     third,
