@@ -177,6 +177,36 @@ describe("a move that is killed", () => {
     ]);
   });
 
+  it("is refused while a hook holds a Machine of a set, of which manifests hold none", async () => {
+    const moving = await MovingCluster.ofFiles(desired);
+    try {
+      done(moving, "toServer", await moving.run("toServer"));
+      await moving.run("watch");
+      const { server: api } = moving.controller;
+      const [own] = api
+        .all()
+        .filter(({ kind, metadata }) => kind === "Machine" && metadata.name.startsWith("web-"));
+      const hook = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
+      const holding = (hooks: Record<string, string>) =>
+        api.edit(`Machine ${own!.metadata.name}`, ({ metadata }) => ({
+          metadata: { ...metadata, annotations: hooks },
+        }));
+      holding(hook);
+      const refused = await moving.run("toFiles");
+      assert.ok(isCapstanError(refused));
+      assert.match(
+        refused.message,
+        /hooks hold Machine web-\S+ \(pre-drain\S+migrate\), and manifests/,
+      );
+      assert.equal(moving.owner, "kube");
+      holding({});
+      done(moving, "toFiles", await moving.run("toFiles"));
+      assert.deepEqual(moving.breaches, []);
+    } finally {
+      moving.close();
+    }
+  });
+
   it("goes on only with the API server that it is about", () => {
     const stateOf = (to: string, from: string | undefined, number = 2) => {
       const goal = omitUndefined({ kind: "move" as const, to, from });

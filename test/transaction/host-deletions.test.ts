@@ -140,6 +140,33 @@ describe("a host that is deleted", () => {
     assert.ok(unrecorded > 2, `${unrecorded} hosts were left`);
   });
 
+  it("holds up no other change where a killed command left it in no record, and is owed as long as a hook holds it", async () => {
+    const hook = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
+    const pool = (replicas: number) => machineDeployment("pool", replicas);
+    const engine = await FakeEngine.running(goal(member, pool(2)), joins);
+    const killed = { at: "call", number: 1, what: "killAfter" } as const;
+    const db = annotated(hook, machine("db"));
+    assert.equal(outcomeText(await engine.up(goal(member, pool(2), db), [killed])), "killed");
+    engine.clock.advance(20 * 60_000);
+    const named = (prefix: string) =>
+      engine.hosts().filter(({ who }) => who.name.startsWith(prefix)).length;
+    const [worker] = engine.hosts().filter(({ who }) => who.name.startsWith("pool"));
+    engine.cloud.kill(worker!.id);
+    for (const _again of [1, 2, 3]) {
+      const outcome = await engine.up(goal(member, pool(3)));
+      assert.match(
+        outcomeText(outcome),
+        /^stopped owing: cannot delete LocalHost\/db-\S+: held by/,
+      );
+      assert.deepEqual([named("pool"), named("db")], [3, 1]);
+      assert.equal(engine.prior.revision?.number, 3, "nothing is committed again");
+    }
+    await engine.up(goal(member, pool(3), machine("db")));
+    await engine.settle(goal(member, pool(3)));
+    assert.deepEqual([named("pool"), named("db")], [3, 0]);
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
   for (const [exclusion, asked] of [
     ["exclude-node-draining", "volumes"],
     ["exclude-wait-for-node-volume-detach", "pods"],

@@ -1,5 +1,5 @@
 import { asVerbatim } from "../../api/leaving-text.js";
-import { stackNamed } from "../../api/types.js";
+import { stackNamed, stackNameOf } from "../../api/types.js";
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { projectRoot } from "../../engine/backend/project.js";
@@ -7,6 +7,7 @@ import { pathWithTools, type Workspace } from "../../engine/backend/workspace.js
 import {
   type CommandContext,
   findTools,
+  loadManifests,
   type GlobalOptions,
   openEngine,
   withLockedEngine,
@@ -49,12 +50,26 @@ async function stackEnv(
       hint: "change into a Pulumi project, e.g. the root of this repository",
     });
   }
+  if (options.file.length > 0) refuseOthers(stack, options, context);
   const workspace = await withStackThere(stack, options, context);
   if (options.file.length > 0) rememberManifests(workspace, stack, sourcesOf(options, context.env));
   const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
   const file = join(root, `Pulumi.${stack}.yaml`);
   workspace.writeStackSettings(file, plainSettings(workspace, stack, manifests));
   return printExports({ stack, file }, workspace.exports(), context);
+}
+
+/** Throws NOT_FOUND for manifests that do not hold the stack's cluster: whoever prunes by them would take it for gone. */
+function refuseOthers(stack: string, options: EnvOptions, context: CommandContext): void {
+  const { clusters } = loadManifests(options, context);
+  if (clusters.some(({ cluster }) => stackNameOf(cluster) === stack)) return;
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: stack,
+    message: `${options.file.join(", ")} holds no Cluster of stack ${stack}`,
+    hint: `it holds ${clusters.map(({ cluster }) => stackNameOf(cluster)).join(", ")}; nothing was noted`,
+  });
 }
 
 function printExports(

@@ -8,9 +8,10 @@ import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { intentOfPaused } from "../../kube/live-intent.js";
-import type { LiveCluster } from "../../kube/live-object.js";
+import { controllerOf, type LiveCluster } from "../../kube/live-object.js";
 import { withoutClasses } from "../../kube/machine-classes.js";
 import { isMoving } from "../../kube/move-objects.js";
+import { deletionTermsOf } from "../../workload/drain/deletion-terms.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { fileOwner, openHandOver } from "../../records/hand-over.js";
 import { handOverHere, type Move, type Moved } from "./moving.js";
@@ -56,9 +57,32 @@ export class MoveToFiles {
     }
   }
 
-  private refuseUnlessThere(state: StackState, { cluster }: LiveCluster): void {
+  private refuseUnlessThere(state: StackState, live: LiveCluster): void {
+    const { cluster } = live;
     refuseNonOwner(state, this.move.server, "move");
     if (cluster === undefined) throw this.missing();
+    this.refuseHooks(live);
+  }
+
+  /** Manifests hold the set, and none of its Machines, so nobody would ask what holds one of these. Throws HELD. */
+  private refuseHooks({ members }: LiveCluster): void {
+    const { cluster } = this.move;
+    const held = members.flatMap((one) => {
+      const { preDrain, preTerminate } = deletionTermsOf(one.metadata.annotations).hooks;
+      const names = [...preDrain, ...preTerminate].map(({ name }) => name);
+      const isOfSet = one.kind === "Machine" && controllerOf(one) !== undefined;
+      return isOfSet && names.length > 0
+        ? [`Machine ${one.metadata.name} (${names.join(", ")})`]
+        : [];
+    });
+    if (held.length === 0) return;
+    throw new CapstanError({
+      code: "HELD",
+      source: "user",
+      subject: cluster,
+      message: `cannot move ${cluster}: hooks hold ${held.join(", ")}, and manifests hold no Machine of a set`,
+      hint: "have their owners take them off, or put them on the template of the set; nothing was changed",
+    });
   }
 
   /** `isTheirs`: a controller may work on it. Undefined: it was faster than the pause. */

@@ -156,3 +156,13 @@ export async function tryToKeepMarks(
     return error;
   }
 }
+
+/** What a run that is done still asks its cluster for: what it owes that, at most so long, and what its Nodes bear. */
+export async function finishNodes(
+  seen: SeenHosts,
+  target: Target,
+  timeoutMs: number,
+): Promise<void> {
+  await seen.bootstrap.owed.finish(seen.context, timeoutMs);
+  await tryToKeepMarks(seen, { target, uncordons: true });
+}

@@ -4,7 +4,7 @@ import { clusterNameLabel } from "../../api/schema.js";
 import { keyOf, nodeKey, type NodeKey, nodeName } from "../../graph/graph.js";
 import { hostInName, isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
-import type { RemainingPlan } from "../../plan/plan.js";
+import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import { drainingAmong } from "../../plan/step.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { mapBounded } from "../../provider/bounded.js";
@@ -51,6 +51,9 @@ export class Drains {
   private isSilent = false;
 
   private readonly cordons: Cordons;
+  /** Ids of what nobody recorded and a hook holds, where the run goes on without its removal, and what it owes then. */
+  readonly heldBack = new Set<string>();
+  owed: CapstanError | undefined;
 
   /** `follow`: another run was under way before this one. */
   constructor({ follow }: { readonly follow: boolean }) {
@@ -84,9 +87,9 @@ export class Drains {
   /**
    * The same of what a command left that nobody recorded: it may have run for long, with pods on it, or live with a host that has
    * and goes, too. Answers what may be removed now.
-   * Throws HELD where hooks hold all of it, and SEVERAL_FOUND where somebody has copied it.
+   * Throws SEVERAL_FOUND where somebody has copied it, and HELD where hooks hold all of it, unless the run `goesOn` without that.
    */
-  async removal(removal: Removal, waits: Waits): Promise<Removal> {
+  async removal(removal: Removal, waits: Waits, goesOn: boolean): Promise<Removal> {
     const { resources } = removal;
     refuseTwins(resources);
     const goes = new Set(resources.filter(({ letGo }) => letGo !== true).map(({ id }) => id));
@@ -101,8 +104,13 @@ export class Drains {
     const hosts = [...new Set([...keys, ...leavingHostsOf(keys, waits)])];
     const clearing = await this.cleared(leavingAmong(hosts, waits), found, waits);
     const { going, held } = departuresOf(keys, clearing, waits);
-    if (held !== undefined && going.length === 0) throw held;
-    return { ...removal, resources: resources.filter(({ who }) => going.includes(keyOf(who))) };
+    if (held !== undefined && going.length === 0 && !goesOn) throw held;
+    const isGoing = ({ who }: OrphanedResource) => going.includes(keyOf(who));
+    if (goesOn) {
+      this.owed = held;
+      for (const one of resources) if (!isGoing(one)) this.heldBack.add(one.id);
+    }
+    return { ...removal, resources: resources.filter(isGoing) };
   }
 
   /** Answers which of them a hook holds. */
@@ -173,7 +181,7 @@ interface WantedPass {
   readonly deletions: readonly NodeKey[];
 }
 
-type Removal = Extract<Recovery, { kind: "remove" }>;
+export type Removal = Extract<Recovery, { kind: "remove" }>;
 
 /** How hosts are found in what the cloud shows. */
 type Finding = (

@@ -18,6 +18,8 @@ export interface RecoveryTools {
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
   readonly session: () => HandlerSession;
+  /** Ids of what hooks hold: it is left, whoever has made it. */
+  readonly heldBack: ReadonlySet<string>;
 }
 
 /** Carries out what was decided about a dead command's leavings. Returns the state after it. */
@@ -190,7 +192,7 @@ async function removeUnrecorded(
 /** Whether it is dealt with: removed, or of a kind that has no life in a cloud. */
 async function removeOne(
   { kind, key, inputs }: PendingOperation,
-  { provider, context, session }: RecoveryTools,
+  { provider, context, session, heldBack }: RecoveryTools,
 ): Promise<boolean> {
   const handler = provider.handlers.get(kind);
   const who = inputs["who"] as Identity | undefined;
@@ -198,7 +200,8 @@ async function removeOne(
   const presence = await reading(context, () => handler.locate(context, who));
   if (presence.found === "none") return false;
   if (presence.found === "one") {
-    await session().lookup(kind).delete(presence.resource.id, inputs);
+    const { id } = presence.resource;
+    if (!heldBack.has(id)) await session().lookup(kind).delete(id, inputs);
     return true;
   }
   if (presence.found === "many")

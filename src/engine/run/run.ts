@@ -27,14 +27,14 @@ import {
 import type { StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
-import { tryToKeepMarks } from "./cluster-nodes.js";
+import { finishNodes } from "./cluster-nodes.js";
 import { MemberCare } from "./member-care.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
 import type { KeySource } from "./run-keys.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
-import { Drains } from "./drains.js";
+import { Drains, type Removal } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import { remainingPlan } from "./remaining-plan.js";
@@ -143,16 +143,7 @@ export class Run {
       await this.options.clock.sleep(0, this.options.stop);
       const situation = await this.situation();
       const action = step(situation);
-      if (action.kind === "end") {
-        await this.bootstrap?.owed.finish(this.context(), this.options.timeoutMs);
-        const { bootstrap, observed, state: records } = this;
-        if (bootstrap !== undefined && observed !== undefined) {
-          const seen = { bootstrap, observation: observed, records, context: this.context() };
-          await tryToKeepMarks(seen, { target: this.goal.target, uncordons: true });
-        }
-        const { passes, inventory } = this;
-        return omitUndefined({ kind: "done", passes, inventory });
-      }
+      if (action.kind === "end" && this.drains.owed === undefined) return this.ended();
       if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
@@ -166,6 +157,15 @@ export class Run {
 
   private context(): CallContext {
     return callContext(this.options.clock, this.options.stop);
+  }
+
+  private async ended(): Promise<RunResult> {
+    const { bootstrap, goal, observed: observation, state: records, passes, inventory } = this;
+    if (bootstrap !== undefined && observation !== undefined) {
+      const seen = { bootstrap, observation, records, context: this.context() };
+      await finishNodes(seen, goal.target, this.options.timeoutMs);
+    }
+    return omitUndefined({ kind: "done", passes, inventory });
   }
 
   private stopped(action: Extract<Action, { kind: "stop" | "rollBack" }>): RunResult {
@@ -244,9 +244,9 @@ export class Run {
   }
 
   private planAgain(observation: Observation): RemainingPlan {
-    const { goal, state, options, removedLeftovers } = this;
-    const { provider } = options;
-    return remainingPlan(goal, { provider, state, observation, removedLeftovers });
+    const { goal, state, options, removedLeftovers, drains } = this;
+    const about = { provider: options.provider, state, observation, removedLeftovers };
+    return remainingPlan(goal, { ...about, heldBack: drains.heldBack });
   }
 
   private async observe(): Promise<Observation> {
@@ -275,7 +275,7 @@ export class Run {
   }
 
   private async carryOut(
-    action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
+    action: Exclude<Action, { kind: "stop" | "rollBack" | "retry" }>,
     plan: RemainingPlan,
   ): Promise<void> {
     const { report } = this.options;
@@ -306,6 +306,8 @@ export class Run {
       case "verify":
         this.inventory = await verifyInventory(this.goal, this.state, this.options);
         return;
+      case "end":
+        throw this.drains.owed ?? new Error("a run that owes nothing has ended");
     }
   }
 
@@ -314,15 +316,19 @@ export class Run {
     if (this.recoveries.next(recovery, this.state, plan) === "wait") {
       return clock.sleep(timingOf(provider).listingLagMs, stop);
     }
-    // What is removed is told of one by one.
-    if (recovery.kind !== "remove") {
-      const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
-      report({ kind: "recovering", reason: `${about}${recovery.reason}` });
-    }
-    const now =
-      recovery.kind === "remove" ? await this.drains.removal(recovery, this.waits()) : recovery;
+    if (recovery.kind === "remove") return this.remove(recovery, plan);
+    const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
+    report({ kind: "recovering", reason: `${about}${recovery.reason}` });
+    this.state = await recover(recovery, plan.stack, this.state, this.tools());
+  }
+
+  /** What hooks hold of it holds up no change of something else: it is owed at the end. */
+  private async remove(removal: Removal, plan: RemainingPlan): Promise<void> {
+    const goesOn = plan.steps.length > 0 && !leadsToNothing(this.goal);
+    const now = await this.drains.removal(removal, this.waits(), goesOn);
+    // It is told of one by one.
     this.state = await recover(now, plan.stack, this.state, this.tools());
-    if (recovery.kind === "remove") this.inventory = undefined;
+    this.inventory = undefined;
   }
 
   /** What was kept for hosts that are no longer to be made goes while a record still names them. */
@@ -396,8 +402,9 @@ export class Run {
       this.options.report({ kind: "committed", revision: this.goal.transaction.number });
     }
     if (this.terminations.keys.length > 0) return;
-    if (held === undefined) return this.close();
-    // What is owed now is decided by what is recorded.
+    this.closed = held === undefined;
+    // What is owed now, or left by a way back, is decided by what is recorded.
+    if (this.closed && this.goal.transaction.direction === "forward") return;
     this.state = await this.options.engine.readState(this.goal.stack);
   }
 
@@ -409,12 +416,6 @@ export class Run {
     this.check(await engine.destroy(plan.stack, this.session()), "cannot clear");
     this.state = await engine.readState(plan.stack);
     this.closed = true;
-  }
-
-  private async close(): Promise<void> {
-    this.closed = true;
-    if (this.goal.transaction.direction === "forward") return;
-    this.state = await this.options.engine.readState(this.goal.stack);
   }
 
   private async pass(plan: RemainingPlan, allowed: AllowedChanges): Promise<void> {
@@ -478,6 +479,7 @@ export class Run {
       provider,
       context: this.context(),
       session: () => this.session({ stop, assertEngineAlive: () => {} }),
+      heldBack: this.drains.heldBack,
     };
   }
 

@@ -261,7 +261,7 @@ function assemble(
     hostKeys: hostKeysOf(target, prior),
     givenUp: givenUpBy(input, target),
     passed,
-    former: formerMachines(prior, leaving, target),
+    former: formerMachines(prior, { leaving, orphaned }, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
     letGo: [...letGo],
     summary: () => summaryOf({ ...shown, cluster: target.cluster }),

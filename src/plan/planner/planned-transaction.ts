@@ -6,7 +6,8 @@ import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { recordedAnnotations } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
-import type { LeavingHost, PlannedTransaction } from "../plan.js";
+import { machineNameOf } from "../../records/host-name.js";
+import type { PlannedTransaction, RemainingPlan } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import { deadlineAtMs } from "../deadline.js";
 import type { Step } from "../step.js";
@@ -152,15 +153,19 @@ function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionReco
   return withObjects(entryOf(last, nowMs, ending), last.target);
 }
 
-/** Their deletions may be owed still when this is the only record that there is, also of what holds them. */
+/**
+ * Machines of hosts that go, recorded or not: their deletions may be owed still when this is the only record that there is, also of what
+ * holds them.
+ */
 export function formerMachines(
   prior: PriorState,
-  leaving: readonly LeavingHost[],
+  { leaving, orphaned }: Pick<RemainingPlan, "leaving" | "orphaned">,
   target: Target,
 ): TargetMachine[] {
   const wanted = new Set(target.machines.map(({ name }) => name));
   const known = knownMachines(prior);
-  const names = new Set(leaving.map(({ machine }) => machine));
+  const left = orphaned.map(({ who }) => machineNameOf(who.name));
+  const names = new Set([...leaving.map(({ machine }) => machine), ...left]);
   const annotationsOf = recordedAnnotations([prior.transaction?.target, prior.revision?.target]);
   return [...names]
     .filter((name) => !wanted.has(name))
