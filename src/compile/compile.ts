@@ -7,7 +7,13 @@ import {
 } from "../api/failure-domains.js";
 import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { type ClusterObject, clusterNameOf, isControlPlane, providerValue } from "../api/types.js";
+import {
+  type ClusterObject,
+  clusterNameOf,
+  type Desired,
+  isControlPlane,
+  providerValue,
+} from "../api/types.js";
 import { machineAnnotations, nearestPolicy } from "../api/update-policy.js";
 import { resolveRefs } from "../graph/graph.js";
 import type {
@@ -15,8 +21,15 @@ import type {
   Identity,
   InfrastructureProvider,
   MachineToCompile,
+  Satellite,
 } from "../provider/port.js";
-import type { ExpandedMachine, TemplateJudge } from "../sets/expanded.js";
+import type {
+  ExpandedMachine,
+  ResolvedMachineDeployment,
+  ResolvedMachineSet,
+  TemplateJudge,
+} from "../sets/expanded.js";
+import { chooseVersions } from "../sets/versions.js";
 import { underPolicy } from "./update-policy.js";
 
 /** Digits of the hashes in names: 32 bits, as in Cluster API's machine-template-hash. */
@@ -106,17 +119,12 @@ export function templateJudge(
     // Which network a host is in is not the template's business, so Refs do not count here.
     return resolveRefs(host, () => null);
   };
-  /** What those are spread over that name no domain themselves. */
-  const spreadOver = (spec: ExpandedMachine["spec"]) =>
-    domains === undefined || isDomainNamed(spec, domains.field) ? undefined : domains;
   return omitUndefined({
     domains,
     foundDomains,
     offers: provider.machineSpec.offers ?? {},
-    hash: ({ metadata, spec }) => {
-      const wanted = { name: metadata.name, spec: spec.template.spec };
-      const offer = spreadOver(wanted.spec);
-      const compiled = hostSpec(offer === undefined ? wanted : placedIn(wanted, offer));
+    hash: (deployment) => {
+      const compiled = hostSpec(templateMachine(deployment, domains));
       return generationHash(provider, provider.hostKind, compiled);
     },
     canFollow: (deployment, machine) => {
@@ -124,7 +132,7 @@ export function templateJudge(
       const policy = nearestPolicy([deployment, cluster].flatMap(machineAnnotations));
       // What the policy rules out is refused on the machine: it must not go on in a new set.
       if (policy === "inPlaceOnly") return true;
-      const offer = spreadOver(wanted.spec);
+      const offer = spreadOver(wanted.spec, domains);
       const [from, to] =
         offer === undefined ? [machine, wanted] : inOneDomain(provider, offer, { machine, wanted });
       const verdict = underPolicy(provider, policy).verdict(
@@ -135,6 +143,49 @@ export function templateJudge(
       return verdict.kind === "same" || verdict.kind === "inPlace";
     },
   });
+}
+
+/**
+ * What lives with a machine of each set and deployment, by that object ("MachineSet web"): its template tells it also
+ * while it asks for no machine. Pure.
+ */
+export function templateSatellites(
+  provider: InfrastructureProvider,
+  desired: Desired,
+): ReadonlyMap<string, readonly Satellite[]> {
+  const { cluster } = desired;
+  const domains = domainOffer(provider, providerValue(cluster.spec));
+  const resolved = chooseVersions(desired, [], provider.machineSpec.offers ?? {});
+  const satellitesOf = (object: WithMachineTemplate): readonly Satellite[] => {
+    const machine = templateMachine(object, domains);
+    return compileParts(provider, cluster, [machine]).satellites?.get(machine.name) ?? [];
+  };
+  return new Map(
+    [...resolved.machineSets, ...resolved.machineDeployments].map((object) => [
+      `${object.kind} ${object.metadata.name}`,
+      satellitesOf(object),
+    ]),
+  );
+}
+
+type WithMachineTemplate = ResolvedMachineSet | ResolvedMachineDeployment;
+
+/** A template as if it were a machine: in the first domain, where such machines are spread. */
+function templateMachine(
+  { metadata, spec }: WithMachineTemplate,
+  domains: DomainOffer | undefined,
+): ExpandedMachine {
+  const machine = { name: metadata.name, spec: spec.template.spec };
+  const offer = spreadOver(machine.spec, domains);
+  return offer === undefined ? machine : placedIn(machine, offer);
+}
+
+/** What those are spread over that name no domain themselves. */
+function spreadOver(
+  spec: ExpandedMachine["spec"],
+  domains: DomainOffer | undefined,
+): DomainOffer | undefined {
+  return domains === undefined || isDomainNamed(spec, domains.field) ? undefined : domains;
 }
 
 /** Whether what is looked up for a machine may depend on where Capstan places it. Pure. */

@@ -2,6 +2,8 @@ import { askedStage, firstStage } from "../../api/key-stage.js";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
+import { templateSatellites } from "../../compile/compile.js";
+import { informed } from "../../compile/lookups.js";
 import { policiesOf } from "../../compile/update-policy.js";
 import {
   type GraphNode,
@@ -29,7 +31,7 @@ import { domainsOf, newestReadyFirst, placedAsFound } from "./found-domains.js";
 import { machineNameOf } from "../../records/host-name.js";
 import { isGenerationOf } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
-import { satelliteModel, satelliteOfFound } from "./satellites.js";
+import { type FoundPolicies, satelliteModel, satelliteOfFound } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
 import { type ExternalSights, hasDrifted, type ObservedResources } from "../observation.js";
 import {
@@ -88,7 +90,7 @@ function goalOn(cluster: FoundCluster): CompiledGoal {
 export function foundTarget(cluster: FoundCluster): Target {
   const { desired, provider, found } = cluster;
   const compiledGoal = goalOn(cluster);
-  const { satellites = new Map<string, readonly Satellite[]>() } = compiledGoal;
+  const policies = foundPolicies(compiledGoal, cluster);
   const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
   const machines = machinesOf(hosts, compiledGoal, cluster);
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
@@ -96,7 +98,7 @@ export function foundTarget(cluster: FoundCluster): Target {
     const { kind, name } = resource.who;
     const model =
       modelOf(resource, compiledGoal, provider) ??
-      satelliteOfFound(resource, { found, satellites, hostKind: provider.hostKind });
+      satelliteOfFound(resource, { found, policies, hostKind: provider.hostKind });
     const machine = machines.find(({ host }) => host === nodeKey(kind, name));
     const after = machine === undefined ? (model?.dependsOn ?? []) : control;
     const dependsOn = machine?.controlPlane === true ? [] : foundAs(after, found);
@@ -137,6 +139,22 @@ export function foundTarget(cluster: FoundCluster): Target {
       }),
     ],
   });
+}
+
+/** What the manifests tell of what lives with hosts: also of machines that a set has too many of. */
+function foundPolicies(
+  { satellites = new Map<string, readonly Satellite[]>() }: CompiledGoal,
+  { provider, desired, lookups }: FoundCluster,
+): FoundPolicies {
+  const templates = templateSatellites(informed(provider, lookups), desired);
+  const ofTemplate = (machine: string) => {
+    const owner = ownerOf(machine, desired);
+    return owner && templates.get(ownerText(owner));
+  };
+  return {
+    all: [...satellites.values(), ...templates.values()].flat(),
+    of: (machine) => satellites.get(machine) ?? ofTemplate(machine) ?? [],
+  };
 }
 
 /** What is recorded already is as it is; everything else of the target is to get a record. Pure. */

@@ -19,7 +19,7 @@ import {
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 import type { DecidedHost } from "./decided.js";
-import { hostInName, isHostKey } from "../../records/host-name.js";
+import { hostInName, isHostKey, machineNameOf } from "../../records/host-name.js";
 import {
   type Existing,
   type InfrastructureDecision,
@@ -81,30 +81,49 @@ export function satelliteModel(
  */
 export function satelliteOfFound(
   { who: { kind, name }, spec }: Observed,
-  { found, satellites, hostKind }: FoundBeside,
+  { found, policies, hostKind }: FoundBeside,
 ): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
   const host = hostInName(name);
   if (host === undefined) return undefined;
   const key = nodeKey(hostKind, host);
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
-  // What any machine keeps of that name is not deleted with one that nobody knows: a set may have asked for more of them.
-  const own = name.slice(`${host}-`.length);
-  const isKept = [...satellites.values()]
-    .flat()
-    .some((one) => one.kind === kind && one.name === own && one.whenHostGoes === "keep");
+  const own = { kind, name: name.slice(`${host}-`.length) };
   return omitUndefined({
     spec: withRefsTo(ids, spec),
     dependsOn: [key],
     host: key,
-    keep: isKept || undefined,
+    keep: isKept(own, machineNameOf(host), policies) || undefined,
   });
 }
 
-/** Everything that was found, and what the manifests' machines have. */
+/** Everything that was found, and what the manifests tell of what lives with hosts. */
 interface FoundBeside {
   readonly found: readonly Observed[];
-  readonly satellites: ReadonlyMap<string, readonly Satellite[]>;
+  readonly policies: FoundPolicies;
   readonly hostKind: string;
+}
+
+/** What lives with hosts, as manifests tell it. */
+export interface FoundPolicies {
+  /** Of every machine and every template. */
+  readonly all: readonly Satellite[];
+  /** Of one machine, or of its set's template where the set asks for fewer; empty where no manifest speaks of it. */
+  readonly of: (machine: string) => readonly Satellite[];
+}
+
+/**
+ * Whether a satellite, in whatever generation, outlives its host. Where nothing tells of it for its machine nobody knows
+ * what was wanted: data that the manifests keep anywhere else under that name is then not deleted here.
+ */
+function isKept(
+  satellite: Pick<Satellite, "kind" | "name">,
+  machine: string,
+  { all, of }: FoundPolicies,
+): boolean {
+  const isIt = (one: Satellite) => isGenerationOf(one, satellite);
+  const own = of(machine).filter(isIt);
+  const told = own.length > 0 ? own : all.filter(isIt);
+  return told.some(({ whenHostGoes }) => whenHostGoes === "keep");
 }
 
 function withRefsTo(ids: ReadonlyMap<string, Ref>, spec: JsonObject): JsonObject {

@@ -9,14 +9,13 @@ import {
   localProvider,
   machine,
   machineDeployment,
+  machineSet,
   type MachineShape,
   type Manifest,
 } from "../../support/manifests.js";
 
 const registering = cluster({ registersHosts: true });
 const member = machine("cp", { controlPlane: "1.34.2" });
-const withVolume = (gib: number, more: MachineShape = {}, whenHostGoes?: "keep") =>
-  machine("db", { ...more, dataVolume: { gib, ...(whenHostGoes && { whenHostGoes }) } });
 
 function objectsOf(...objects: readonly Manifest[]) {
   return desiredOf([registering, ...objects]);
@@ -30,8 +29,18 @@ function wavesOf({ waves, steps }: Plan): string[][] {
   );
 }
 
+const volumeOf = (gib: number, whenHostGoes?: "keep"): MachineShape => ({
+  dataVolume: { gib, ...(whenHostGoes && { whenHostGoes }) },
+});
+
+const withVolume = (gib: number, more: MachineShape = {}, whenHostGoes?: "keep") =>
+  machine("db", { ...more, ...volumeOf(gib, whenHostGoes) });
+
 const volumes = (engine: FakeEngine) =>
   engine.cloud.alive().filter(({ id }) => id.startsWith("LocalVolume-"));
+const ours = (engine: FakeEngine) => volumes(engine).filter(({ who }) => who.clusterUid !== "");
+/** Nobody's: kept when their hosts went. */
+const unmarked = (engine: FakeEngine) => volumes(engine).filter(({ who }) => who.clusterUid === "");
 
 describe("what lives with one host", () => {
   it("comes with its host, behind it", async () => {
@@ -85,6 +94,63 @@ describe("what lives with one host", () => {
       assert.deepEqual([engine.hosts().length, volumes(engine).length], [2, 2]);
       const marked = volumes(engine).filter(({ who }) => who.clusterUid !== "");
       assert.equal(marked.length, 1, `loses its state: ${losesState}`);
+    }
+  });
+
+  for (const [what, set] of Object.entries({ deployment: machineDeployment, set: machineSet })) {
+    it(`follows the template of a ${what} that asks for none, also once the state was lost`, async () => {
+      const of = (replicas: number, whenHostGoes?: "keep") =>
+        objectsOf(member, set("web", replicas, volumeOf(5, whenHostGoes)), withVolume(5));
+      for (const losesState of [false, true]) {
+        const engine = await FakeEngine.running(of(2, "keep"), { adopt: true });
+        if (losesState) engine.loseState();
+        assert.equal(outcomeText(await engine.up(of(0, "keep"))), "done");
+        assert.equal(volumes(engine).length, 3, "that of db is deleted with it alone");
+        assert.equal(unmarked(engine).length, 2, `loses its state: ${losesState}`);
+      }
+      const engine = await FakeEngine.running(of(2), { adopt: true });
+      engine.loseState();
+      assert.equal(outcomeText(await engine.up(of(0))), "done");
+      assert.equal(volumes(engine).length, 1, "nothing else is kept");
+    });
+  }
+
+  it("follows its own template, not that of others which keep theirs, once the state was lost", async () => {
+    const of = (replicas: number) =>
+      objectsOf(member, machineSet("web", replicas, volumeOf(5)), withVolume(5, {}, "keep"));
+    const engine = await FakeEngine.running(of(2), { adopt: true });
+    engine.loseState();
+    assert.equal(outcomeText(await engine.up(of(0))), "done");
+    assert.equal(volumes(engine).length, 1);
+    assert.deepEqual(unmarked(engine), []);
+  });
+
+  it("stays also as a later generation when its machine goes, once the state was lost", async () => {
+    const of = (replicas: number, gib: number) =>
+      objectsOf(member, machineDeployment("web", replicas, volumeOf(gib, "keep")));
+    const engine = await FakeEngine.running(of(2, 5), { adopt: true });
+    await engine.settle(of(2, 3));
+    const before = ours(engine);
+    assert.equal(before.length, 2);
+    for (const { who } of before) assert.match(who.name, /-data-[0-9a-f]{8}$/);
+    engine.loseState();
+    assert.equal(outcomeText(await engine.up(of(1, 3))), "done");
+    const [gone] = unmarked(engine).filter(({ id }) => before.some((one) => one.id === id));
+    assert.ok(gone !== undefined, "without our marks");
+    assert.equal(ours(engine).length, 1);
+  });
+
+  it("stays with a machine that no manifest speaks of where a template keeps its name", async () => {
+    const kept = machineDeployment("web", 0, volumeOf(5, "keep"));
+    for (const isSpokenOf of [true, false]) {
+      const engine = await FakeEngine.running(objectsOf(member, withVolume(5, {}, "keep")), {
+        adopt: true,
+      });
+      engine.loseState();
+      const desired = objectsOf(member, ...(isSpokenOf ? [kept] : []));
+      assert.equal(outcomeText(await engine.up(desired)), "done");
+      assert.equal(unmarked(engine).length, isSpokenOf ? 1 : 0);
+      assert.deepEqual(ours(engine), []);
     }
   });
 
