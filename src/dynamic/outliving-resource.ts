@@ -14,11 +14,11 @@ import {
 export class OutlivingResource implements DynamicResource {
   constructor(private readonly resource: DynamicResource) {}
 
-  check(olds: Properties, news: Properties) {
+  check(olds: Properties, news: Properties): ReturnType<DynamicResource["check"]> {
     return this.resource.check(olds, news);
   }
 
-  async diff(id: string, olds: Properties, news: Properties) {
+  async diff(id: string, olds: Properties, news: Properties): ReturnType<DynamicResource["diff"]> {
     const diff = await this.resource.diff(id, olds, news);
     return isKept(olds) === isKept(news)
       ? diff

@@ -41,12 +41,12 @@ export function isKept(properties: Properties): boolean {
   return properties[keepProperty] === true;
 }
 
-export interface CheckFailure {
+interface CheckFailure {
   readonly property: string;
   readonly reason: string;
 }
 
-export interface DiffResult {
+interface DiffResult {
   readonly changes: boolean;
   /** Property paths that change; only our own server can pass them on. */
   readonly paths: readonly string[];

@@ -131,7 +131,10 @@ describe("capstan watch -f", () => {
     await end();
     await sandbox.capstan(0, "up", "--prune", "--yes", "-f", sandbox.manifests);
     const others = sandbox.ledger(begin).filter(({ cluster }) => cluster === "default/demo");
-    assert.deepEqual(others.filter(({ effect }) => effect !== ""), []);
+    assert.deepEqual(
+      others.filter(({ effect }) => effect !== ""),
+      [],
+    );
   });
 
   it("tells everything as JSON lines, and needs no client of API servers", async () => {

@@ -356,8 +356,8 @@ describe("hosts that are disturbed where they are", function () {
     },
     {
       name: "what nobody recorded goes with its pods",
-      find: 'recovery.kind === "remove" ? await this.drains.removal(recovery, this.waits()) : recovery',
-      replace: "recovery",
+      find: "await this.drains.removal(removal, this.waits(), goesOn)",
+      replace: "removal",
       want: /^law 19: drain: \S+ goes and takes pods$/,
     },
     {

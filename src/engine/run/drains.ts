@@ -89,7 +89,7 @@ export class Drains {
    * and goes, too. Answers what may be removed now.
    * Throws SEVERAL_FOUND where somebody has copied it, and HELD where hooks hold all of it, unless the run `goesOn` without that.
    */
-  async removal(removal: Removal, waits: Waits, goesOn: boolean): Promise<Removal> {
+  async removal(removal: OrphanRemoval, waits: Waits, goesOn: boolean): Promise<OrphanRemoval> {
     const { resources } = removal;
     refuseTwins(resources);
     const goes = new Set(resources.filter(({ letGo }) => letGo !== true).map(({ id }) => id));
@@ -181,7 +181,7 @@ interface WantedPass {
   readonly deletions: readonly NodeKey[];
 }
 
-export type Removal = Extract<Recovery, { kind: "remove" }>;
+export type OrphanRemoval = Extract<Recovery, { kind: "remove" }>;
 
 /** How hosts are found in what the cloud shows. */
 type Finding = (

@@ -7,7 +7,7 @@ const silenceMs = 30_000;
 const againBackoff: Backoff = { firstMs: 500, factor: 2, maxMs: 5_000 };
 
 /** What an API server is to do once, and that nothing waits for. */
-export interface OwedCall {
+interface OwedCall {
   /** How long it is tried at the end, in milliseconds. */
   readonly timeoutMs: number;
   /** Success also when it is done already. Throws API_SERVER and what a look at the cloud fails with. */

@@ -34,7 +34,7 @@ import { payloadsOf } from "./pass-payloads.js";
 import type { KeySource } from "./run-keys.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
-import { Drains, type Removal } from "./drains.js";
+import { Drains, type OrphanRemoval } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import { remainingPlan } from "./remaining-plan.js";
@@ -323,7 +323,7 @@ export class Run {
   }
 
   /** What hooks hold of it holds up no change of something else: it is owed at the end. */
-  private async remove(removal: Removal, plan: RemainingPlan): Promise<void> {
+  private async remove(removal: OrphanRemoval, plan: RemainingPlan): Promise<void> {
     const goesOn = plan.steps.length > 0 && !leadsToNothing(this.goal);
     const now = await this.drains.removal(removal, this.waits(), goesOn);
     // It is told of one by one.
