@@ -177,8 +177,14 @@ describe("a move that is killed", () => {
     ]);
   });
 
-  it("is refused while a hook holds a Machine of a set, of which manifests hold none", async () => {
-    const moving = await MovingCluster.ofFiles(desired);
+  it("is refused while a hook holds a Machine of a set, unless the template has it, which manifests hold", async () => {
+    const hooked = { "pre-terminate.delete.hook.machine.cluster.x-k8s.io/all": "" };
+    const member = machine("cp", { controlPlane: "1.34.2" });
+    const web = machineDeployment("web", 1);
+    const { template } = web["spec"] as { template: { metadata: object } };
+    const metadata = { ...template.metadata, annotations: hooked };
+    const spec = { ...(web["spec"] as object), template: { ...template, metadata } };
+    const moving = await MovingCluster.ofFiles(desiredOf([cluster(), member, { ...web, spec }]));
     try {
       done(moving, "toServer", await moving.run("toServer"));
       await moving.run("watch");
@@ -189,7 +195,7 @@ describe("a move that is killed", () => {
       const hook = { "pre-drain.delete.hook.machine.cluster.x-k8s.io/migrate": "backup" };
       const holding = (hooks: Record<string, string>) =>
         api.edit(`Machine ${own!.metadata.name}`, ({ metadata }) => ({
-          metadata: { ...metadata, annotations: hooks },
+          metadata: { ...metadata, annotations: { ...hooked, ...hooks } },
         }));
       holding(hook);
       const refused = await moving.run("toFiles");

@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 import { type AnyObject, objectsOf } from "../../api/types.js";
+import type { Annotations } from "../../api/update-policy.js";
 import { makeFolder, replaceFile } from "../../engine/backend/durable-files.js";
 import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { intentOfPaused } from "../../kube/live-intent.js";
-import { controllerOf, type LiveCluster } from "../../kube/live-object.js";
+import { controllerOf, type LiveCluster, type LiveObject } from "../../kube/live-object.js";
 import { withoutClasses } from "../../kube/machine-classes.js";
 import { isMoving } from "../../kube/move-objects.js";
 import { deletionTermsOf } from "../../workload/drain/deletion-terms.js";
@@ -64,16 +65,18 @@ export class MoveToFiles {
     this.refuseHooks(live);
   }
 
-  /** Manifests hold the set, and none of its Machines, so nobody would ask what holds one of these. Throws HELD. */
+  /** Manifests hold the set, and none of its Machines: nobody would ask for what such a Machine alone bears. Throws HELD. */
   private refuseHooks({ members }: LiveCluster): void {
     const { cluster } = this.move;
     const held = members.flatMap((one) => {
-      const { preDrain, preTerminate } = deletionTermsOf(one.metadata.annotations).hooks;
-      const names = [...preDrain, ...preTerminate].map(({ name }) => name);
-      const isOfSet = one.kind === "Machine" && controllerOf(one) !== undefined;
-      return isOfSet && names.length > 0
-        ? [`Machine ${one.metadata.name} (${names.join(", ")})`]
-        : [];
+      const owner = one.kind === "Machine" ? controllerOf(one) : undefined;
+      if (owner === undefined) return [];
+      const set = members.find(
+        ({ kind, metadata }) => kind === owner.kind && metadata.name === owner.name,
+      );
+      const kept = new Set(hooksIn(templateAnnotationsOf(set)));
+      const names = hooksIn(one.metadata.annotations).filter((name) => !kept.has(name));
+      return names.length > 0 ? [`Machine ${one.metadata.name} (${names.join(", ")})`] : [];
     });
     if (held.length === 0) return;
     throw new CapstanError({
@@ -232,6 +235,17 @@ export class MoveToFiles {
       hint: `capstan move ${stack} --to kubernetes puts its objects there again`,
     });
   }
+}
+
+function hooksIn(annotations: Annotations | undefined): string[] {
+  const { preDrain, preTerminate } = deletionTermsOf(annotations).hooks;
+  return [...preDrain, ...preTerminate].map(({ name }) => name);
+}
+
+/** What a set gives to the Machines that it makes. */
+function templateAnnotationsOf(set: LiveObject | undefined): Annotations | undefined {
+  const { metadata } = (set?.spec?.["template"] ?? {}) as Pick<Partial<LiveObject>, "metadata">;
+  return metadata?.annotations;
 }
 
 function textOf(objects: readonly AnyObject[]): string {
