@@ -4,6 +4,7 @@ import { isOwnUrn, refuseNonOwner, type StackState } from "../engine/backend/sta
 import { isKept } from "../dynamic/protocol.js";
 import type { NodeKey } from "../graph/graph.js";
 import { fileOwner } from "../records/hand-over.js";
+import { recordAt } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";
 import { isLettingGo } from "../plan/step.js";
 import type { ObservedResources } from "../plan/observation.js";
@@ -154,9 +155,9 @@ function refuseLeaving({ oneBegins, machines, ...plan }: Plan, ways: WaysOn): vo
 
 /** Pulumi deletes what a program does not register any more, but for what is recorded to outlive its host. */
 function refuseForgetting(plan: Plan, { resources }: StackState, ways: WaysOn): void {
-  const kept = new Set(resources.flatMap(({ key, inputs }) => (isKept(inputs) ? [key] : [])));
+  const outlives = (key: NodeKey) => isKept(recordAt(resources, key)?.inputs ?? {});
   const keys = plan.steps.filter(isLettingGo).map(({ key }) => key);
-  const others = keys.filter((key) => !kept.has(key));
+  const others = keys.filter((key) => !outlives(key));
   if (others.length === 0) return;
   throw open(plan, `it would delete ${others.join(", ")}, which is to be forgotten`, ways.up);
 }

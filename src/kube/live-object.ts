@@ -70,10 +70,17 @@ export function clusterKeyOf(object: LiveObject): ClusterKey | undefined {
     const checked = spec?.["clusterName"];
     return typeof checked === "string" ? `${namespace}/${checked}` : undefined;
   }
-  const template = spec?.["template"] as
-    { metadata?: { labels?: Readonly<Record<string, string>> } } | undefined;
-  const cluster = labels?.[clusterNameLabel] ?? template?.metadata?.labels?.[clusterNameLabel];
+  const cluster =
+    labels?.[clusterNameLabel] ?? templateMetadataOf(object).labels?.[clusterNameLabel];
   return cluster === undefined ? undefined : `${namespace}/${cluster}`;
+}
+
+/** What a set gives to the Machines that it makes; nothing of any other object. Pure. */
+export function templateMetadataOf({
+  spec,
+}: Pick<LiveObject, "spec">): Pick<LiveObject["metadata"], "labels" | "annotations"> {
+  const template = spec?.["template"] as Partial<Pick<LiveObject, "metadata">> | undefined;
+  return template?.metadata ?? {};
 }
 
 /** Whether another object made it and keeps it: not a goal of a user, but what follows from one. */

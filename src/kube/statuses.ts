@@ -23,7 +23,7 @@ import type { CertificateReport } from "../source/certificate-report.js";
 import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 import { certificatesIn, certificateStates } from "./certificate-status.js";
 import { etcdStates } from "./etcd-status.js";
-import type { LiveObject } from "./live-object.js";
+import { type LiveObject, templateMetadataOf } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
 import { conditionsOf, errorOf, type ConditionState } from "./status-parts.js";
 
@@ -278,14 +278,10 @@ function firstFailure(
 
 /** Whether the Machine carries all labels of the set's template. */
 function isFullyLabeled(set: LiveObject, { machine }: MachineView, input: StatusInput): boolean {
-  const template = (set.spec?.["template"] ?? {}) as {
-    readonly metadata?: { readonly labels?: Readonly<Record<string, string>> };
-  };
+  const wanted = templateMetadataOf(set).labels ?? {};
   const labels = input.machineObjectOf(machine.name)?.metadata.labels;
   if (labels === undefined) return false;
-  return Object.entries(template.metadata?.labels ?? {}).every(
-    ([key, value]) => labels[key] === value,
-  );
+  return Object.entries(wanted).every(([key, value]) => labels[key] === value);
 }
 
 /** "1.34.2", or "1.34.2, 1.35.0" where not all run the same. */

@@ -17,9 +17,9 @@ interface HostMachine {
 }
 
 /**
- * Tells of hosts which machines they serve, or served: by their records, and of one that no record tells of by what targets
- * made it for, or its name: its machine may be wanted on another host since. What a target wants counts before what is recorded,
- * and what a Machine of an API server is annotated with before either. Undefined: nobody knows. Pure.
+ * Tells of hosts which machines they serve, or served: by their records, and of one that no record tells of by its name: its
+ * machine may be wanted on another host since. What a target wants counts before what is recorded, and what a Machine of an API
+ * server is annotated with before either. Undefined: nobody knows. Pure.
  */
 export function hostMachines(
   target: Target,
@@ -28,13 +28,12 @@ export function hostMachines(
 ): (host: NodeKey) => HostMachine | undefined {
   const machines = knownMachines(records);
   for (const machine of target.machines) machines.set(machine.name, machine);
-  const madeFor = new Map([...machines.values()].map(({ host, name }) => [host, name]));
   const targets = [target, records.transaction?.target, records.revision?.target];
   const objectOf = recordedOwners(targets);
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
-    const name = (parent && machineOfKey(parent)) ?? madeFor.get(host);
-    const machine = machines.get(name ?? machineNameOf(nodeName(host)));
+    const name = (parent && machineOfKey(parent)) ?? machineNameOf(nodeName(host));
+    const machine = machines.get(name);
     if (machine === undefined) return undefined;
     const object = objectOf(machine);
     return {

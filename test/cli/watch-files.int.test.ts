@@ -130,7 +130,10 @@ describe("capstan watch -f", () => {
     await untilLooked(2);
     await end();
     await sandbox.capstan(0, "up", "--prune", "--yes", "-f", sandbox.manifests);
-    const others = sandbox.ledger(begin).filter(({ cluster }) => cluster === "default/demo");
+    const isMoved = ({ cluster }: { readonly cluster: string | null }) =>
+      cluster === "default/demo";
+    assert.equal(sandbox.alive().filter(isMoved).length, 5, "network, load balancer and 3 hosts");
+    const others = sandbox.ledger(begin).filter(isMoved);
     assert.deepEqual(
       others.filter(({ effect }) => effect !== ""),
       [],

@@ -3,16 +3,20 @@ import { join } from "node:path";
 import { stringify } from "yaml";
 import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 import { type AnyObject, objectsOf } from "../../api/types.js";
-import type { Annotations } from "../../api/update-policy.js";
 import { makeFolder, replaceFile } from "../../engine/backend/durable-files.js";
 import type { StackEngine } from "../../engine/pulumi/engine.js";
 import { canHandOver, handOver, refuseUnfinished } from "../../engine/operations/hand-over.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { intentOfPaused } from "../../kube/live-intent.js";
-import { controllerOf, type LiveCluster, type LiveObject } from "../../kube/live-object.js";
+import {
+  controllerOf,
+  type LiveCluster,
+  type LiveObject,
+  templateMetadataOf,
+} from "../../kube/live-object.js";
 import { withoutClasses } from "../../kube/machine-classes.js";
 import { isMoving } from "../../kube/move-objects.js";
-import { deletionTermsOf } from "../../workload/drain/deletion-terms.js";
+import { deletionTermsOf, hooksIn } from "../../workload/drain/deletion-terms.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { fileOwner, openHandOver } from "../../records/hand-over.js";
 import { handOverHere, type Move, type Moved } from "./moving.js";
@@ -74,8 +78,8 @@ export class MoveToFiles {
       const set = members.find(
         ({ kind, metadata }) => kind === owner.kind && metadata.name === owner.name,
       );
-      const kept = new Set(hooksIn(templateAnnotationsOf(set)));
-      const names = hooksIn(one.metadata.annotations).filter((name) => !kept.has(name));
+      const kept = new Set(hookNames(set && templateMetadataOf(set)));
+      const names = hookNames(one.metadata).filter((name) => !kept.has(name));
       return names.length > 0 ? [`Machine ${one.metadata.name} (${names.join(", ")})`] : [];
     });
     if (held.length === 0) return;
@@ -237,15 +241,8 @@ export class MoveToFiles {
   }
 }
 
-function hooksIn(annotations: Annotations | undefined): string[] {
-  const { preDrain, preTerminate } = deletionTermsOf(annotations).hooks;
-  return [...preDrain, ...preTerminate].map(({ name }) => name);
-}
-
-/** What a set gives to the Machines that it makes. */
-function templateAnnotationsOf(set: LiveObject | undefined): Annotations | undefined {
-  const { metadata } = (set?.spec?.["template"] ?? {}) as Pick<Partial<LiveObject>, "metadata">;
-  return metadata?.annotations;
+function hookNames({ annotations }: Pick<LiveObject["metadata"], "annotations"> = {}): string[] {
+  return hooksIn(deletionTermsOf(annotations)).map(({ name }) => name);
 }
 
 function textOf(objects: readonly AnyObject[]): string {

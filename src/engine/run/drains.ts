@@ -22,6 +22,7 @@ import {
 import {
   type DeletionTerms,
   deletionTermsOf,
+  hooksIn,
   type HookStage,
 } from "../../workload/drain/deletion-terms.js";
 import { Cordons } from "./cordons.js";
@@ -270,10 +271,6 @@ function drainRulesIn(target: Target): (machine: Labels) => readonly MachineDrai
     if (chosen.kind === "rules") return chosen.rules;
     throw new Error(`MachineDrainRule ${namespace}/${chosen.rule} has a selector that is none`);
   };
-}
-
-function hooksIn({ hooks }: DeletionTerms) {
-  return [...hooks.preDrain, ...hooks.preTerminate];
 }
 
 /** Since the transaction has wanted it, which a command after a kill knows, too. */

@@ -27,6 +27,11 @@ export interface DeletionHook {
   readonly owner: string;
 }
 
+/** Every hook that holds the deletion, whenever it is asked. Pure. */
+export function hooksIn({ hooks }: Pick<DeletionTerms, "hooks">): DeletionHook[] {
+  return [...hooks.preDrain, ...hooks.preTerminate];
+}
+
 /** By what a Machine is annotated with, and by its spec. Pure. Source: docs/cluster-api.md#deletion. */
 export function deletionTermsOf(
   annotations: Annotations = {},
