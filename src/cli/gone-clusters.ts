@@ -49,9 +49,9 @@ export async function findGoneClusters(
 export function keptMeanwhile(
   stack: string,
   sources: readonly string[],
-  workspace: Pick<Workspace, "readSources">,
+  workspace: Pick<Workspace, "sourcesOf">,
 ): string | undefined {
-  const from = workspace.readSources()[stack] ?? [];
+  const from = workspace.sourcesOf(stack) ?? [];
   if (isFromAmong(from, sources)) return undefined;
   const why = from.length === 0 ? "destroyed or moved" : `applied from ${from.join(", ")}`;
   return `Stack ${stack} is left as it is: it was ${why} meanwhile`;

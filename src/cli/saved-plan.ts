@@ -1,17 +1,21 @@
+import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
 import {
   type Binding,
+  bindingOf,
   isSavedPlan,
   type SavedPlan,
   savedPlanFormat,
   whatMoved,
 } from "../plan/saved.js";
+import type { Workspace } from "../engine/backend/workspace.js";
 import type { Lookups } from "../provider/port.js";
 import type { SecretValues } from "../provider/secret-values.js";
 import { writeClosedFile } from "./closed-file.js";
 import { packageVersion } from "./package.js";
+import { planKeyOf } from "./plan-key.js";
 
 /** Writes the file of `plan --out`, replacing one that is there. */
 export function savePlan(
@@ -56,6 +60,8 @@ export function refuseOtherOverrides(
 /** A saved plan, against which is held what would be applied now. */
 export class SavedPlanCheck {
   private readonly bindings: ReadonlyMap<string, Binding>;
+  /** Of clusters that are not there. Where the plan is of none, one that is not there now is not compared beyond that. */
+  private newKey: string | undefined = randomUUID();
 
   constructor(
     private readonly path: string,
@@ -71,6 +77,19 @@ export class SavedPlanCheck {
         lookups === undefined ? [] : [[stack, lookups] as const],
       ),
     );
+  }
+
+  /** Before anything is compared. Throws PLAN_STALE where the passphrase is another one than when the plan was made. */
+  async open(workspace: Pick<Workspace, "passphrase">): Promise<void> {
+    const { salt } = this.saved;
+    if (salt === undefined) return;
+    this.newKey = await planKeyOf(salt, workspace);
+    if (this.newKey === undefined) this.refuse(["the state's passphrase has changed"]);
+  }
+
+  /** What a plan is made from now, to be compared. */
+  bindingOf(found: Parameters<typeof bindingOf>[0]): Binding {
+    return bindingOf(found, this.newKey);
   }
 
   /** Throws PLAN_STALE naming everything that is no longer as the plan was made from. */

@@ -12,9 +12,8 @@ export function rememberManifests(
   stack: string,
   from: readonly string[],
 ): void {
-  const sources = workspace.readSources();
-  if (sameJson(sources[stack], from)) return;
-  workspace.writeSources({ ...sources, [stack]: from });
+  if (sameJson(workspace.sourcesOf(stack), from)) return;
+  workspace.noteSources(stack, from);
 }
 
 /**
@@ -22,18 +21,17 @@ export function rememberManifests(
  * begun may be missing from them later. What led to a revision stays remembered whatever is tried after it.
  */
 export function rememberFirst(workspace: Workspace, stack: string, from: readonly string[]): void {
-  if (workspace.readSources()[stack] === undefined) rememberManifests(workspace, stack, from);
+  if (workspace.sourcesOf(stack) === undefined) rememberManifests(workspace, stack, from);
 }
 
 /** Nothing of the stack is left, so nothing led to it. */
 export function forgetManifests(workspace: Workspace, stack: string): void {
-  const { [stack]: _gone, ...others } = workspace.readSources();
-  workspace.writeSources(others);
+  workspace.forgetSources(stack);
 }
 
 /** The manifests that `rememberManifests` noted, absolute; none for a stack it never saw. */
 export function rememberedManifests(workspace: Workspace, stack: string): readonly string[] {
-  return pathsIn(workspace.readSources()[stack] ?? []);
+  return pathsIn(workspace.sourcesOf(stack) ?? []);
 }
 
 /** Settings of a stack for a plain `pulumi` in another project folder. */

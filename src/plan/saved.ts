@@ -1,4 +1,5 @@
 import { keyedDigestOf } from "../api/digest.js";
+import { expectDefined } from "../api/error.js";
 import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type Removal, removals } from "../api/protection.js";
@@ -12,7 +13,7 @@ export const savedPlanFormat = 1;
 
 /**
  * What a plan was made from, so that it can be told whether that is still so. Digests only: a file that
- * lies beside a pull request must give nothing away, so they are keyed with what only the state holds.
+ * lies beside a pull request must give nothing away, so they are keyed with what only the state holds, or its passphrase gives.
  */
 export interface Binding {
   readonly stack: string;
@@ -39,6 +40,8 @@ export interface SavedPlan {
   /** As they were given, so relative to the folder where the plan was made. */
   readonly files: readonly string[];
   readonly clusters: readonly Binding[];
+  /** Brings back, with the state's passphrase, what keys the digests of clusters that were not there yet; absent: all were there. */
+  readonly salt?: string;
   /** What --prune was to destroy: stack, UID and transaction of each cluster. */
   readonly prune: readonly string[];
   /** What clusters may lose with it; absent: nothing beyond what their annotations say. */
@@ -52,11 +55,12 @@ export interface SavedPlan {
 /** Whether a file's content has the shape of a saved plan of this format, of whichever release. Pure. */
 export function isSavedPlan(value: unknown): value is SavedPlan {
   if (!isJsonObject(value) || value["format"] !== savedPlanFormat) return false;
-  const { release, files, clusters, prune, allowRemoval = [], overrides = [] } = value;
+  const { release, files, clusters, prune, salt = "", allowRemoval = [], overrides = [] } = value;
   return (
     isListOf(overrides, isText) &&
     isListOf(allowRemoval, (one) => removals.some((removal) => removal === one)) &&
-    typeof release === "string" &&
+    isText(release) &&
+    isText(salt) &&
     isListOf(files, isText) &&
     isListOf(prune, isText) &&
     isListOf(clusters, isBinding)
@@ -95,10 +99,19 @@ interface BindingInput {
   };
 }
 
-/** Pure. */
-export function bindingOf({ plan, state, observation }: BindingInput): Binding {
+/** What keys the digests of a cluster; undefined before it is begun. Pure. */
+export function digestKeyOf({ transaction }: Pick<PriorState, "transaction">): string | undefined {
+  return transaction?.digestKey === "" ? undefined : transaction?.digestKey;
+}
+
+/** `newKey` keys the digests of a cluster whose state holds no key: it has to be there for one. Pure. */
+export function bindingOf(
+  { plan, state, observation }: BindingInput,
+  newKey: string | undefined,
+): Binding {
   const { observedResources, unrecorded, copies = [] } = observation;
-  const digest = (value: unknown) => keyedDigestOf(state.transaction?.digestKey ?? "", value, 32);
+  const key = expectDefined(digestKeyOf(state) ?? newKey, "the key of a saved plan's digests");
+  const digest = (value: unknown) => keyedDigestOf(key, value, 32);
   return omitUndefined({
     stack: plan.stack,
     cluster: plan.cluster,

@@ -49,9 +49,7 @@ describe("clusters that other folders may hold", () => {
 describe("a cluster that is to be taken down", () => {
   const [a, b] = ["/a", "/b"];
   const among = (from?: readonly string[]) =>
-    keptMeanwhile("default.x", [a], {
-      readSources: () => (from === undefined ? {} : { "default.x": from }),
-    });
+    keptMeanwhile("default.x", [a], { sourcesOf: () => from });
 
   it("is, where it was applied from these manifests last", () => {
     assert.equal(among([a]), undefined);

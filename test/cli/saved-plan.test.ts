@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { newPlanKey, planKeyOf } from "../../src/cli/plan-key.js";
 import { pruneBindings } from "../../src/cli/gone-clusters.js";
 import { readSavedPlan, SavedPlanCheck, savePlan } from "../../src/cli/saved-plan.js";
 import type { StackState } from "../../src/engine/backend/state.js";
@@ -48,6 +49,27 @@ describe("the file of a saved plan", () => {
     }
   });
 
+  const workspace = (passphrase?: string) => ({
+    passphrase: () => passphrase,
+    prepare: () => undefined,
+  });
+
+  it("of a cluster that is not there yet is opened with the passphrase that it was made with alone", async () => {
+    const { salt, key } = await newPlanKey(workspace("right"));
+    assert.notEqual((await newPlanKey(workspace("right"))).key, key);
+    assert.equal(await planKeyOf(salt, workspace("right")), key);
+    savePlan(file(), { ...plan, salt }, new SecretValues({}));
+    const check = new SavedPlanCheck(file(), readSavedPlan(file()));
+    await check.open(workspace("right"));
+    for (const other of [workspace("wrong"), workspace()]) {
+      await assert.rejects(check.open(other), failsWith("PLAN_STALE", /the state's passphrase/));
+    }
+  });
+
+  it("of a cluster that is not there yet is not written where no passphrase is", async () => {
+    await assert.rejects(newPlanKey(workspace()), failsWith("BAD_STATE", /no passphrase/));
+  });
+
   const whole = { format: 1, release: "0.1.0", ...plan };
   const cases: { name: string; content: unknown; told: RegExp }[] = [
     { name: "no object", content: null, told: /its format is undefined$/ },
@@ -58,6 +80,11 @@ describe("the file of a saved plan", () => {
     {
       name: "with half a cluster",
       content: { ...whole, clusters: [{ ...binding, state: undefined }] },
+      told: /is missing$/,
+    },
+    {
+      name: "with a salt that is none",
+      content: { ...whole, salt: 7 },
       told: /is missing$/,
     },
     {

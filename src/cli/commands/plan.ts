@@ -2,7 +2,7 @@ import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { stackNameOf } from "../../api/types.js";
 import type { Plan } from "../../plan/plan.js";
-import { type Binding, bindingOf } from "../../plan/saved.js";
+import { bindingOf, digestKeyOf } from "../../plan/saved.js";
 import type { DocumentFormat } from "../../report/formats/formats.js";
 import type { PlanReport } from "../../report/report.js";
 import { defaultTimeoutSeconds } from "../../plan/deadline.js";
@@ -16,12 +16,13 @@ import {
   refuseGoneClusters,
   pruneBindings,
 } from "../gone-clusters.js";
+import { newPlanKey } from "../plan-key.js";
 import { savePlan } from "../saved-plan.js";
 import { manifestWords, overrideNames, overrideWords, sourcesOf } from "../manifest-options.js";
 import { packageVersion } from "../package.js";
 import { nothingRecorded } from "./stacks.js";
 import type { PlanOptions } from "../plan-options.js";
-import { surveyCluster, plansIn, plansText, planLine } from "../survey-cluster.js";
+import { surveyCluster, type Surveyed, plansIn, plansText, planLine } from "../survey-cluster.js";
 
 /** capstan plan: what up would do. Exit 0: nothing; 2: changes pending. Changes nothing. */
 export async function planCommand(given: PlanOptions, context: CommandContext): Promise<number> {
@@ -39,7 +40,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   const format = documentFormat(options, context);
   const show = format === undefined ? context : undefined;
   for (const one of gone) if (show !== undefined) showGone(one, show);
-  const bindings: Binding[] = [];
+  const surveys: Surveyed[] = [];
   const plans: Plan[] = [];
   for (const desired of manifests.clusters) {
     const found = await surveyCluster(
@@ -51,7 +52,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
     if (options.requireState === true && found.state.transaction === undefined) {
       throw await nothingRecorded("plan against", stackNameOf(desired.cluster), engine);
     }
-    bindings.push(bindingOf(found));
+    surveys.push(found);
     plans.push(...plansIn(found));
     if (show?.json === true) for (const plan of plansIn(found)) show.emit(planLine(plan));
     else show?.terminal.write(plansText(found, show.terminal, options));
@@ -68,11 +69,15 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
     const { file: files, allowRemoval, refreshLookups } = options;
     const names = overrideNames(options);
     const overrides = names.length === 0 ? undefined : names;
+    const planKey = surveys.every((found) => digestKeyOf(found.state) !== undefined)
+      ? undefined
+      : await newPlanKey(workspace);
     savePlan(
       options.out,
       omitUndefined({
         files,
-        clusters: bindings,
+        clusters: surveys.map((found) => bindingOf(found, planKey?.key)),
+        salt: planKey?.salt,
         prune: pruneBindings(gone),
         allowRemoval,
         refreshLookups,

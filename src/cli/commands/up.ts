@@ -20,7 +20,7 @@ import type { Workspace } from "../../engine/backend/workspace.js";
 import type { Manifests } from "../../manifest/desired.js";
 import { stageLines } from "../../plan/changes/notes.js";
 import type { Plan } from "../../plan/plan.js";
-import { type Binding, bindingOf } from "../../plan/saved.js";
+import type { Binding } from "../../plan/saved.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { confirm } from "../confirm.js";
@@ -93,8 +93,11 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
     context.terminal.error(`warning: ${left}\n`);
   }
   if (check !== undefined) {
-    const told = { ...options, answers: check.answers };
-    check.all(await bindingsOf(manifests, engine, told, context), pruneBindings(gone));
+    await check.open(workspace);
+    check.all(
+      await bindingsOf(check, manifests, { engine, options, context }),
+      pruneBindings(gone),
+    );
   }
   const certificates = certificatesFor(manifests, options, context);
   for (const desired of manifests.clusters) {
@@ -192,14 +195,15 @@ function certificatesFor(
 
 /** What every cluster's plan would be made from now. */
 async function bindingsOf(
+  check: SavedPlanCheck,
   manifests: Manifests,
-  engine: Engine,
-  options: UpOptions & Pick<Parameters<typeof surveyCluster>[2], "answers">,
-  context: CommandContext,
+  { engine, options, context }: { engine: Engine; options: UpOptions; context: CommandContext },
 ): Promise<Binding[]> {
   const bindings: Binding[] = [];
+  const how = { ...options, answers: check.answers };
   for (const desired of manifests.clusters) {
-    bindings.push(bindingOf(await surveyCluster({ desired, manifests }, engine, options, context)));
+    const found = await surveyCluster({ desired, manifests }, engine, how, context);
+    bindings.push(check.bindingOf(found));
   }
   return bindings;
 }
@@ -245,7 +249,7 @@ async function upCluster(
   });
   const found = await surveyCluster(cluster, engine, how, context);
   const { plan, then, state, driftFilter } = found;
-  check?.one(bindingOf(found));
+  check?.one(check.bindingOf(found));
   if (certificates !== undefined) {
     refuseIdleCertificates(providerOf(cluster.desired.cluster, context.providers.all));
     refuseOtherKeys(state, certificates);

@@ -45,7 +45,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
       read: () => readSources(options.file),
       overrides: overridesOf(options, context.env),
       known: known.map(({ cluster }) => cluster),
-      isFromHere: (key) => isFromAmong(workspace.readSources()[stackOf(key)], sources),
+      isFromHere: (key) => isFromAmong(workspace.sourcesOf(stackOf(key)), sources),
       remember: (key, how) => {
         const note = how === "begun" ? rememberFirst : rememberManifests;
         note(workspace, stackOf(key), sources);

@@ -1,6 +1,7 @@
 import {
   closeSync,
   copyFileSync,
+  existsSync,
   fsyncSync,
   linkSync,
   mkdirSync,
@@ -69,6 +70,13 @@ export function makeFile(file: string, text: string, mode?: number): void {
 export function moveFile(file: string, name: string): void {
   renameSync(file, name);
   syncPath(dirname(name));
+}
+
+/** Removes a file, if it is there. */
+export function removeFile(file: string): void {
+  if (!existsSync(file)) return;
+  rmSync(file, { force: true });
+  syncPath(dirname(file));
 }
 
 /**

@@ -8,6 +8,7 @@ import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { addFile, makeFolder, replaceFile } from "./durable-files.js";
+import { ManifestNotes, type ManifestsByStack } from "./manifest-notes.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
 import { fileBackendRoot, projectName } from "./project.js";
@@ -150,17 +151,29 @@ export class Workspace {
     return join(this.workDir, `Pulumi.${this.stackName(stack)}.yaml`);
   }
 
-  /** What each stack was last changed from, by stack name: absolute paths of manifests, and options that can rename a cluster. */
-  readSources(): Readonly<Record<string, readonly string[]>> {
-    const file = join(this.workDir, sourcesFile);
-    if (!this.isOurs || !existsSync(file)) return {};
-    return JSON.parse(readFileSync(file, "utf8")) as Record<string, readonly string[]>;
+  /** What each stack was last changed from. */
+  readSources(): ManifestsByStack {
+    return this.notes?.read() ?? {};
   }
 
-  /** In a project of the user's nothing is noted: the program or its settings name the manifests. */
-  writeSources(sources: Readonly<Record<string, readonly string[]>>): void {
-    if (!this.isOurs) return;
-    writeWhole(join(this.workDir, sourcesFile), `${JSON.stringify(sources, null, 2)}\n`);
+  /** What a stack was last changed from; undefined where nothing is noted of it. */
+  sourcesOf(stack: string): readonly string[] | undefined {
+    return this.notes?.of(stack);
+  }
+
+  /** Throws NO_SPACE, NOT_WRITABLE. */
+  noteSources(stack: string, from: readonly string[]): void {
+    this.notes?.write(stack, from);
+  }
+
+  /** Throws NO_SPACE, NOT_WRITABLE. */
+  forgetSources(stack: string): void {
+    this.notes?.remove(stack);
+  }
+
+  /** None in a project of the user's: the program or its settings name the manifests. */
+  private get notes(): ManifestNotes | undefined {
+    return this.isOurs ? new ManifestNotes(join(this.workDir, "sources")) : undefined;
   }
 
   stackSettings(stack: string): Record<string, unknown> {
@@ -316,8 +329,6 @@ export function pathWithTools(pulumiBinDir: string, env: NodeJS.ProcessEnv): str
 export function lockNameIn(project: string, stack: string): string {
   return project === projectName ? stack : `${project}/${stack}`;
 }
-
-const sourcesFile = "sources.json";
 
 /** How the name of a state's file ends: compressed where the user's environment asks Pulumi for that. */
 const checkpointEndings = [".json", ".json.gz", ".json.zst"];

@@ -1,0 +1,63 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { ManifestNotes } from "../../src/engine/backend/manifest-notes.js";
+import { scratchFolder } from "../support/scratch.js";
+
+const moduleUrl = new URL("../../src/engine/backend/manifest-notes.js", import.meta.url).href;
+
+/** What a command of its own does: notes many stacks, moves them elsewhere, and lets every second one go. */
+const command = `
+  const { workerData } = require("node:worker_threads");
+  const { moduleUrl, folder, name } = workerData;
+  import(moduleUrl).then(({ ManifestNotes }) => {
+    const notes = new ManifestNotes(folder);
+    for (let index = 0; index < 30; index += 1) {
+      const stack = name + "." + index;
+      notes.write(stack, ["/before"]);
+      notes.write(stack, ["/after/" + name]);
+      notes.read();
+      if (index % 2 === 1) notes.remove(stack);
+    }
+  });
+`;
+
+describe("the notes of which manifests a stack was changed from", () => {
+  const scratch = scratchFolder();
+  const folder = () => join(scratch.path, "sources");
+
+  it("are none before there is one, and none of a stack that was let go twice", () => {
+    const notes = new ManifestNotes(folder());
+    assert.deepEqual(notes.read(), {});
+    notes.remove("default.x");
+    notes.write("default.x", ["/clusters", "--set=NAME=x"]);
+    assert.deepEqual(notes.read(), { "default.x": ["/clusters", "--set=NAME=x"] });
+    assert.deepEqual(notes.of("default.x"), ["/clusters", "--set=NAME=x"]);
+    notes.remove("default.x");
+    notes.remove("default.x");
+    assert.deepEqual(notes.read(), {});
+    assert.equal(notes.of("default.x"), undefined);
+  });
+
+  it("are of stacks alone, whatever else a killed command left beside them", () => {
+    mkdirSync(folder());
+    writeFileSync(join(folder(), "default.x.json.4711.tmp"), '["/half');
+    assert.deepEqual(new ManifestNotes(folder()).read(), {});
+  });
+
+  it("stay as each command left those of its own stacks, while others write theirs", async () => {
+    const names = ["a", "b", "c", "d"];
+    await Promise.all(
+      names.map(async (name) => {
+        const workerData = { moduleUrl, folder: folder(), name };
+        await once(new Worker(command, { eval: true, workerData }), "exit");
+      }),
+    );
+    const expected = names.flatMap((name) =>
+      Array.from({ length: 15 }, (_, index) => [`${name}.${index * 2}`, [`/after/${name}`]]),
+    );
+    assert.deepEqual(new ManifestNotes(folder()).read(), Object.fromEntries(expected));
+  });
+});
