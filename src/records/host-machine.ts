@@ -33,8 +33,10 @@ export function hostMachines(
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
     const name = (parent && machineOfKey(parent)) ?? machineNameOf(nodeName(host));
-    const machine = machines.get(name);
-    if (machine === undefined) return undefined;
+    const found = machines.get(name);
+    if (found === undefined) return undefined;
+    // Of several hosts of one machine an adoption gives the others machines of their own, which no object describes.
+    const machine = machines.get(found.duplicateOf ?? name) ?? found;
     const object = objectOf(machine);
     return {
       machine,
@@ -64,5 +66,8 @@ type RecordedTargets = readonly (Pick<Target, "objects"> | undefined)[];
 
 function recordedOwners(targets: RecordedTargets) {
   const owners = targets.map((one) => owningObjects(one?.objects ?? []));
-  return (machine: TargetMachine) => owners.flatMap((ownerOf) => ownerOf(machine) ?? [])[0];
+  return (machine: TargetMachine) => {
+    const { duplicateOf: name = machine.name } = machine;
+    return owners.flatMap((ownerOf) => ownerOf({ ...machine, name }) ?? [])[0];
+  };
 }

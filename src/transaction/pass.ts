@@ -36,6 +36,8 @@ export interface Payloads {
 export type AllowedChanges =
   /** Records the revision again whose record is lost; everything else stays as it is recorded. */
   | { readonly kind: "restore" }
+  /** Gives records to what the cloud holds and nobody recorded, as it is; everything else stays as it is recorded. */
+  | { readonly kind: "record"; readonly found: readonly GraphNode[] }
   /** Writes Transaction alone; everything else stays as it is recorded. */
   | { readonly kind: "begin" }
   /** Carries out these creations and updates, then these deletions. */
@@ -107,6 +109,7 @@ function presentOnly(registrations: readonly Registration[]): Registration[] {
 
 /** Nodes that a pass registers as the target wants them; others, and what is left alone, stay as they are recorded. */
 function wantedNodes(plan: RemainingPlan, allowed: AllowedChanges): GraphNode[] {
+  if (allowed.kind === "record") return [...allowed.found];
   if (!("allowed" in allowed)) return [];
   const changing = new Set([...plan.steps.map(({ key }) => key), ...plan.left]);
   return plan.target.nodes.filter((node) => {
@@ -218,7 +221,8 @@ function transactionRegistration(
 ): Registration {
   const { number, clusterUid, owner, startedAtMs } = plan.transaction;
   const recorded = recordAt(resources, transactionKey);
-  if (recorded !== undefined && (kind === "restore" || recorded.inputs["number"] === number)) {
+  const isAsBefore = kind === "restore" || kind === "record";
+  if (recorded !== undefined && (isAsBefore || recorded.inputs["number"] === number)) {
     const registration = verbatim(recorded);
     if (kind !== "commit") return registration;
     return { ...registration, inputs: { ...registration.inputs, committed: number } };

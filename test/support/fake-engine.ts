@@ -20,7 +20,7 @@ import { planForget } from "../../src/engine/operations/forget.js";
 import { encodePayload } from "../../src/engine/backend/record-payload.js";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { settleLastCalls } from "../../src/engine/run/recover.js";
-import type { RunOptions } from "../../src/engine/run/run.js";
+import type { RunOptions } from "../../src/engine/run/run-options.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import type { ObservationResult } from "../../src/drift/classify.js";
 import type { DriftFilter } from "../../src/drift/drift-filter.js";

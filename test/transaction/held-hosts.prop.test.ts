@@ -4,12 +4,14 @@ import type { Desired } from "../../src/api/types.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { faults } from "../support/histories.js";
+import type { Observed } from "../../src/provider/port.js";
+import { splitHostName } from "../../src/records/host-name.js";
 import type { CommandFault } from "../support/faults.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { annotated, cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
 
 interface HoldingCommand {
-  readonly verb: "up" | "rollback" | "destroy";
+  readonly verb: "up" | "adopt" | "rollback" | "forget" | "destroy";
   /** Of the hosts that are held; absent: there are to be none. */
   readonly size?: string;
   readonly faults: readonly CommandFault[];
@@ -30,7 +32,9 @@ const histories: fc.Arbitrary<HoldingHistory> = fc.record({
   commands: fc.array(
     fc.record(
       {
-        verb: fc.constantFrom<HoldingCommand["verb"][]>("up", "up", "up", "rollback", "destroy"),
+        verb: fc.constantFrom<HoldingCommand["verb"][]>(
+          ...(["up", "up", "up", "up", "adopt", "rollback", "forget", "destroy"] as const),
+        ),
         size: fc.constantFrom("small", "medium", "large"),
         faults: fc.array(faults, { maxLength: 2 }),
       },
@@ -44,28 +48,43 @@ const histories: fc.Arbitrary<HoldingHistory> = fc.record({
 const restMs = 20 * 60_000;
 
 function wanted({ hook, whenHostGoes }: HoldingHistory, size?: string): Desired {
-  const member = machine("cp-0", { controlPlane: "1.34.2" });
-  if (size === undefined) return desiredOf([cluster(), member]);
+  const others = [cluster(), machine("cp-0", { controlPlane: "1.34.2" }), machine("other-0")];
+  if (size === undefined) return desiredOf(others);
   const shape = { size, dataVolume: { gib: 1, whenHostGoes } };
   const hooks = { [`${hook}.machine.cluster.x-k8s.io/migrate`]: "backup" };
   const held = annotated(hooks, machine("db-0", shape));
-  return desiredOf([cluster(), member, held, machineSet("web", 1, { size })]);
+  return desiredOf([...others, held, machineSet("web", 1, { size })]);
 }
 
-/** What has gone of a host that a hook holds, or of what lives with it, and how the commands ended. */
+/** Hosts of one machine that all run and are made alike: one of them was to be found again. */
+function doublesAmong(hosts: readonly Observed[]): string[] {
+  const running = hosts.filter(({ phase }) => phase === "ready").map(({ who }) => who.name);
+  const generations = running.map((name) => splitHostName(name).generation);
+  return running.filter((_, index) => generations.indexOf(generations[index] ?? "") !== index);
+}
+
+/** What has gone of a host that a hook holds, or of what lives with it, or is there twice, and how the commands ended. */
 async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcomes: string[] }> {
   const { joins } = history;
   const traits = { ...plainWorld, joins };
-  const engine = await FakeEngine.running(wanted(history, "small"), { traits });
+  const engine = await FakeEngine.running(wanted(history, "small"), { traits, adopt: true });
   const gone: string[] = [];
   const outcomes: string[] = [];
   let drains = joins;
+  let isKnown = true;
+  let wasLost = false;
   for (const { verb, size, faults: drawn } of history.commands) {
+    if (verb === "forget" && engine.prior.transaction === undefined) continue;
     engine.clock.advance(restMs);
     const alive = engine.alive();
     // A hook before the drain is about nodes alone, and those of a cluster that goes as a whole are not drained.
-    drains &&= verb !== "destroy";
-    const isHeld = drains || history.hook.startsWith("pre-terminate");
+    // Nor does anybody drain what only a lost state could have been asked about.
+    drains &&= verb !== "destroy" && verb !== "adopt";
+    wasLost ||= verb === "adopt";
+    // With the state the hook is lost, unless the manifests still tell of it.
+    isKnown &&= verb !== "adopt";
+    const isTold = size !== undefined && (verb === "adopt" || verb === "up");
+    const isHeld = (isKnown || isTold) && (drains || history.hook.startsWith("pre-terminate"));
     const runs = (host: string) =>
       alive.some(({ who, phase }) => who.name === host && phase === "ready");
     const own = alive.filter(({ who }) => {
@@ -74,21 +93,28 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
     });
     const work = {
       up: () => engine.up(wanted(history, size), drawn),
+      adopt: () => {
+        engine.loseState();
+        return engine.up(wanted(history, size), drawn);
+      },
+      forget: () => engine.forget("other-0", drawn),
       rollback: () => engine.rollback(drawn),
       destroy: () => engine.destroy(drawn),
     };
-    outcomes.push(`${verb}: ${outcomeText(await work[verb]())}`);
+    const outcome = await work[verb]();
+    isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");
+    outcomes.push(`${verb}: ${outcomeText(outcome)}`);
     const left = new Set(engine.alive().map(({ id }) => id));
     const missing = own.filter(({ id }) => !left.has(id));
     gone.push(...missing.map(({ who }) => `${verb} takes ${who.kind} ${who.name}`));
-    gone.push(...engine.cloud.watch.violations);
+    if (!wasLost) gone.push(...engine.cloud.watch.violations, ...doublesAmong(engine.hosts()));
     if (gone.length > 0) break;
   }
   return { gone, outcomes };
 }
 
 describe("what a hook holds", () => {
-  it("stays with all that lives with it, whatever verbs and faults there are", async () => {
+  it("stays with all that lives with it, and is there once, whatever verbs and faults there are", async () => {
     const property = fc.asyncProperty(histories, async (history) => {
       const { gone, outcomes } = await goneIn(history);
       assert.deepEqual(gone, [], outcomes.join("\n"));

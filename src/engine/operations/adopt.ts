@@ -5,7 +5,7 @@ import { clusterIn } from "../../records/target.js";
 import type { ApplyResult } from "./apply-result.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { clearPendingCreates, pendingCreates, settleLastCalls } from "../run/recover.js";
-import type { RunOptions } from "../run/run.js";
+import type { RunOptions } from "../run/run-options.js";
 import { callContext, stepwiseSession } from "../run/handler-session.js";
 import type { StackState } from "../backend/state.js";
 import { observe } from "../run/observe.js";

@@ -1,7 +1,7 @@
 import { counted, wordFor } from "../../api/counted.js";
 import type { CapstanError } from "../../api/error.js";
 import type { Inventory } from "../run/inventory.js";
-import type { RunResult } from "../run/run.js";
+import type { RunResult } from "../run/run-options.js";
 
 /** What became of a plan. */
 export type ApplyResult =

@@ -20,7 +20,7 @@ import { isAdopting } from "./adopt.js";
 import { applyPlan, type RequestInfo, type PlanningOptions, planRecorded } from "./apply.js";
 import type { ApplyResult } from "./apply-result.js";
 import { observe, reading } from "../run/observe.js";
-import type { RunOptions } from "../run/run.js";
+import type { RunOptions } from "../run/run-options.js";
 import type { RunEvent } from "../run/run-event.js";
 import { callContext } from "../run/handler-session.js";
 import { refuseForeign, type StackState } from "../backend/state.js";

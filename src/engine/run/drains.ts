@@ -52,9 +52,6 @@ export class Drains {
   private isSilent = false;
 
   private readonly cordons: Cordons;
-  /** Ids of what nobody recorded and a hook holds, where the run goes on without its removal, and what it owes then. */
-  readonly heldBack = new Set<string>();
-  owed: CapstanError | undefined;
 
   /** `follow`: another run was under way before this one. */
   constructor({ follow }: { readonly follow: boolean }) {
@@ -86,12 +83,10 @@ export class Drains {
   }
 
   /**
-   * The same of what a command left that nobody recorded: it may have run for long, with pods on it, or live with a host that has
-   * and goes, too. Answers what may be removed now.
-   * Throws SEVERAL_FOUND where somebody has copied it, and HELD where hooks hold all of it, unless the run `goesOn` without that.
+   * The same of what a command left that nobody recorded: it may have run for long, with pods on it. What lives with a host that goes
+   * stays where a hook holds that; the host itself is drained when its turn comes. Throws SEVERAL_FOUND where somebody has copied it.
    */
-  async removal(removal: OrphanRemoval, waits: Waits, goesOn: boolean): Promise<OrphanRemoval> {
-    const { resources } = removal;
+  async removal({ resources }: OrphanRemoval, waits: Waits): Promise<OrphanDepartures> {
     refuseTwins(resources);
     const goes = new Set(resources.filter(({ letGo }) => letGo !== true).map(({ id }) => id));
     const found: Finding = (asked, observation) => {
@@ -102,16 +97,19 @@ export class Drains {
       ]);
     };
     const keys = resources.map(({ who }) => keyOf(who));
-    const hosts = [...new Set([...keys, ...leavingHostsOf(keys, waits)])];
-    const clearing = await this.cleared(leavingAmong(hosts, waits), found, waits);
-    const { going, held } = departuresOf(keys, clearing, waits);
-    if (held !== undefined && going.length === 0 && !goesOn) throw held;
-    const isGoing = ({ who }: OrphanedResource) => going.includes(keyOf(who));
-    if (goesOn) {
-      this.owed = held;
-      for (const one of resources) if (!isGoing(one)) this.heldBack.add(one.id);
-    }
-    return { ...removal, resources: resources.filter(isGoing) };
+    const now = leavingAmong(keys, waits);
+    const later = leavingAmong(leavingHostsOf(keys, waits), waits).map((one) => ({
+      ...one,
+      goesLater: true,
+    }));
+    const clearing = await this.cleared([...now, ...later], found, waits);
+    const departures = departuresOf(keys, clearing, waits);
+    const isGoing = ({ who }: OrphanedResource) => departures.going.includes(keyOf(who));
+    return {
+      going: resources.filter(isGoing),
+      staying: resources.filter((one) => !isGoing(one)),
+      held: departures.held,
+    };
   }
 
   /** Answers which of them a hook holds. */
@@ -137,7 +135,8 @@ export class Drains {
     const held = heldBy("preDrain", nodes, waits);
     const free = (hosts: typeof there) =>
       hosts.filter(({ key }) => held.every((one) => one.key !== key));
-    if (asks) await this.drained(free(nodes), observation, waits);
+    const drained = free(nodes).filter(({ goesLater }) => !goesLater);
+    if (asks && drained.length > 0) await this.drained(drained, observation, waits);
     return [...held, ...heldBy("preTerminate", free(there), waits)];
   }
 
@@ -197,11 +196,20 @@ interface Departures {
   readonly held?: CapstanError;
 }
 
+/** The same of what nobody recorded. */
+interface OrphanDepartures {
+  readonly going: readonly OrphanedResource[];
+  readonly staying: readonly OrphanedResource[];
+  readonly held: CapstanError | undefined;
+}
+
 /** A host that is to go or to be disturbed, and what its machine says of that. */
 interface Leaving {
   readonly key: NodeKey;
   /** It is changed where it is. */
   readonly stays: boolean;
+  /** Only what lives with it goes now. */
+  readonly goesLater: boolean;
   readonly terms: DeletionTerms;
   /** How its pods are drained. */
   readonly rules: readonly MachineDrainRule[];
@@ -221,13 +229,13 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   );
 }
 
-/** The hosts that these live with, as far as nobody wants them any more. */
+/** The hosts that these live with, as far as nobody wants them any more, without those that are among them. */
 function leavingHostsOf(keys: readonly NodeKey[], { goal, provider }: Waits): NodeKey[] {
-  const wanted = new Set(goal.target.nodes.map(keyOf));
-  return keys
+  const others = new Set([...goal.target.nodes.map(keyOf), ...keys]);
+  const hosts = keys
     .flatMap((key) => hostInName(nodeName(key)) ?? [])
-    .map((host) => nodeKey(provider.hostKind, host))
-    .filter((host) => !wanted.has(host));
+    .map((host) => nodeKey(provider.hostKind, host));
+  return [...new Set(hosts)].filter((host) => !others.has(host));
 }
 
 /** Hooks hold deletions alone, and volumes stay with their host. */
@@ -248,7 +256,7 @@ function withTerms(hosts: readonly NodeKey[], waits: Waits): Leaving[] {
   return hosts.map((key) => {
     const { machine, annotations, labels = {} } = machineOf(key) ?? {};
     const terms = deletionTermsOf(annotations, machine?.spec.deletion);
-    return { key, stays: false, terms, rules: rulesFor(labels) };
+    return { key, stays: false, goesLater: false, terms, rules: rulesFor(labels) };
   });
 }
 

@@ -23,6 +23,7 @@ export async function payloadsOf(
   kind: AllowedChanges["kind"],
   { goal, state, clock, keys }: PayloadQuestion,
 ): Promise<Payloads> {
+  if (kind === "record") return kept;
   if (kind === "restore") return { ...kept, revision: lostPayload(state) };
   if (state.transaction?.number !== goal.transaction.number) {
     const ring = await ringOf(goal, state, keys);

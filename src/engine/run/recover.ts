@@ -18,8 +18,6 @@ export interface RecoveryTools {
   readonly provider: InfrastructureProvider;
   readonly context: CallContext;
   readonly session: () => HandlerSession;
-  /** Ids of what hooks hold: it is left, whoever has made it. */
-  readonly heldBack: ReadonlySet<string>;
 }
 
 /** Carries out what was decided about a dead command's leavings. Returns the state after it. */
@@ -192,7 +190,7 @@ async function removeUnrecorded(
 /** Whether it is dealt with: removed, or of a kind that has no life in a cloud. */
 async function removeOne(
   { kind, key, inputs }: PendingOperation,
-  { provider, context, session, heldBack }: RecoveryTools,
+  { provider, context, session }: RecoveryTools,
 ): Promise<boolean> {
   const handler = provider.handlers.get(kind);
   const who = inputs["who"] as Identity | undefined;
@@ -200,8 +198,7 @@ async function removeOne(
   const presence = await reading(context, () => handler.locate(context, who));
   if (presence.found === "none") return false;
   if (presence.found === "one") {
-    const { id } = presence.resource;
-    if (!heldBack.has(id)) await session().lookup(kind).delete(id, inputs);
+    await session().lookup(kind).delete(presence.resource.id, inputs);
     return true;
   }
   if (presence.found === "many")

@@ -13,14 +13,12 @@ interface RunPlace {
   readonly observation: Observation;
   /** Ids of leftovers that the run has removed. */
   readonly removedLeftovers: ReadonlySet<string>;
-  /** Ids of what nobody recorded and a hook holds: the run does without their removal. */
-  readonly heldBack: ReadonlySet<string>;
 }
 
 /** Toward the frozen target of a run: what is left of it. Throws as `planRemaining` does. */
 export function remainingPlan(
   goal: Plan,
-  { provider, state, observation, removedLeftovers, heldBack }: RunPlace,
+  { provider, state, observation, removedLeftovers }: RunPlace,
 ): RemainingPlan {
   const { number: _number, ...request } = goal.transaction;
   const plan = planRemaining({
@@ -41,8 +39,7 @@ export function remainingPlan(
     transaction: goal.transaction,
     leftovers: (goal.leftovers ?? []).filter(({ leftover }) => !removedLeftovers.has(leftover.id)),
     orphaned: plan.orphaned.filter(
-      ({ id, who }) =>
-        !heldBack.has(id) && (everything || shown.has(id) || mayHaveMade(goal, state, who)),
+      ({ id, who }) => everything || shown.has(id) || mayHaveMade(goal, state, who),
     ),
   };
 }

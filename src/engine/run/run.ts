@@ -1,14 +1,13 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { type DriftFilter, filtered, noFilter } from "../../drift/drift-filter.js";
+import { filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
-import type { NodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
 import type { Plan, RemainingPlan } from "../../plan/plan.js";
-import type { MachineAnnotations } from "../../records/host-machine.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
-import type { CallContext, Clock, InfrastructureProvider } from "../../provider/port.js";
+import type { CallContext } from "../../provider/port.js";
 import { timingOf } from "../../provider/timing.js";
 import {
   type Action,
@@ -16,7 +15,6 @@ import {
   type Situation,
   standingOf,
   step,
-  type StopResult,
 } from "../../transaction/lifecycle.js";
 import {
   type AllowedChanges,
@@ -24,19 +22,18 @@ import {
   programOf,
   recordedTwice,
 } from "../../transaction/pass.js";
-import type { StackEngine } from "../pulumi/engine.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { finishNodes } from "./cluster-nodes.js";
+import { foundNodes } from "./found-nodes.js";
 import { MemberCare } from "./member-care.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
-import type { KeySource } from "./run-keys.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { Drains, type OrphanRemoval } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
-import type { RunEvent } from "./run-event.js";
+import type { RunOptions, RunResult } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
 import { withPending } from "./joining-hosts.js";
 import { importsOf, isRecording, shownBy } from "./run-goal.js";
@@ -49,43 +46,7 @@ import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
 import { Terminations } from "./terminations.js";
 import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
-import type { OpenWorkload } from "./workload-cluster.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
-
-export interface RunOptions {
-  readonly engine: StackEngine;
-  readonly provider: InfrastructureProvider;
-  readonly clock: Clock;
-  /** How long hosts may take to become ready, and deletions to take effect, milliseconds. */
-  readonly timeoutMs: number;
-  readonly onFailure: "rollBack" | "keep";
-  /** The drift filter that the plan was made with; none without. */
-  readonly driftFilter?: DriftFilter;
-  readonly stop: AbortSignal;
-  /** How to ask a cluster's own API server for tokens, where hosts join it; absent: records alone change, and no cluster is asked. */
-  readonly openWorkload?: OpenWorkload;
-  /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
-  readonly keys?: KeySource | undefined;
-  /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
-  readonly liveAnnotations?: MachineAnnotations | undefined;
-  readonly report: (event: RunEvent) => void;
-  /** What the commit stands for, done while the transaction is open: it may happen again. */
-  readonly beforeCommit?: () => Promise<void>;
-  /** Told of every look at the cloud, with the records it was held against. */
-  readonly onObservation?: (state: StackState, observation: Observation) => void;
-}
-
-/** How a run ended that was not interrupted. */
-export type RunResult =
-  | { readonly kind: "done"; readonly passes: number; readonly inventory?: Inventory }
-  | {
-      readonly kind: "stopped";
-      readonly result: StopResult | "rollBack";
-      readonly reason: string;
-      /** What the last action failed with, if one did. */
-      readonly failure?: CapstanError;
-      readonly state: StackState;
-    };
 
 /**
  * Drives a plan to its end: looks, lets `step` decide, does it, looks again. All that decides is in
@@ -97,7 +58,8 @@ export class Run {
   private readonly events: ResourceEvent[] = [];
   private readonly done = new Set<NodeKey>();
   private readonly tried = new Set<NodeKey>();
-  private readonly shown: ReadonlySet<string>;
+  /** What the plan has shown, and what it has shown without a record and has got one since. */
+  private readonly shown: Set<string>;
   private failure: CapstanError | undefined;
   private openAtLastFailure = Number.POSITIVE_INFINITY;
   private closed = false;
@@ -127,7 +89,7 @@ export class Run {
     private state: StackState,
     private readonly options: RunOptions,
   ) {
-    this.shown = shownBy(goal);
+    this.shown = new Set(shownBy(goal));
     this.availability = new AvailabilityTracker(goal.target);
     this.bootstrap = RunBootstrap.of(goal.target, options);
     this.care = MemberCare.of(goal, this.bootstrap, options);
@@ -143,7 +105,7 @@ export class Run {
       await this.options.clock.sleep(0, this.options.stop);
       const situation = await this.situation();
       const action = step(situation);
-      if (action.kind === "end" && this.drains.owed === undefined) return this.ended();
+      if (action.kind === "end") return this.ended();
       if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
@@ -244,9 +206,13 @@ export class Run {
   }
 
   private planAgain(observation: Observation): RemainingPlan {
-    const { goal, state, options, removedLeftovers, drains } = this;
-    const about = { provider: options.provider, state, observation, removedLeftovers };
-    return remainingPlan(goal, { ...about, heldBack: drains.heldBack });
+    const { goal, state, options, removedLeftovers } = this;
+    return remainingPlan(goal, {
+      provider: options.provider,
+      state,
+      observation,
+      removedLeftovers,
+    });
   }
 
   private async observe(): Promise<Observation> {
@@ -275,7 +241,7 @@ export class Run {
   }
 
   private async carryOut(
-    action: Exclude<Action, { kind: "stop" | "rollBack" | "retry" }>,
+    action: Exclude<Action, { kind: "end" | "stop" | "rollBack" | "retry" }>,
     plan: RemainingPlan,
   ): Promise<void> {
     const { report } = this.options;
@@ -306,8 +272,6 @@ export class Run {
       case "verify":
         this.inventory = await verifyInventory(this.goal, this.state, this.options);
         return;
-      case "end":
-        throw this.drains.owed ?? new Error("a run that owes nothing has ended");
     }
   }
 
@@ -322,13 +286,20 @@ export class Run {
     this.state = await recover(recovery, plan.stack, this.state, this.tools());
   }
 
-  /** What hooks hold of it holds up no change of something else: it is owed at the end. */
+  /** What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. */
   private async remove(removal: OrphanRemoval, plan: RemainingPlan): Promise<void> {
-    const goesOn = plan.steps.length > 0 && !leadsToNothing(this.goal);
-    const now = await this.drains.removal(removal, this.waits(), goesOn);
+    const { going, staying, held } = await this.drains.removal(removal, this.waits());
     // It is told of one by one.
+    const now = { ...removal, resources: going };
     this.state = await recover(now, plan.stack, this.state, this.tools());
     this.inventory = undefined;
+    if (held === undefined) return;
+    const { state, observed, options } = this;
+    const shown = observed?.unrecorded ?? [];
+    const found = foundNodes(staying, plan, { state, shown, provider: options.provider });
+    if (found.length < staying.length) throw held;
+    for (const node of found) this.shown.add(`delete ${keyOf(node)}`);
+    await this.pass(plan, { kind: "record", found });
   }
 
   /** What was kept for hosts that are no longer to be made goes while a record still names them. */
@@ -429,6 +400,7 @@ export class Run {
     );
     const deletions = deletionsIn(allowed);
     const session = this.session({
+      adopts: allowed.kind === "record" || this.goal.transaction.goal.kind === "adopt",
       recordedTwice: recordedTwice(this.state, deletions),
       assertEngineAlive: () => engine.assertAlive(),
       postponed: (event) => terminations.putOff(event, this.options.clock.now()),
@@ -479,12 +451,14 @@ export class Run {
       provider,
       context: this.context(),
       session: () => this.session({ stop, assertEngineAlive: () => {} }),
-      heldBack: this.drains.heldBack,
     };
   }
 
   private session(
-    how: Pick<StepwiseOptions, "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"> = {
+    how: Pick<
+      StepwiseOptions,
+      "adopts" | "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"
+    > = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },
   ) {
