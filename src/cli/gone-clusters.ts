@@ -1,11 +1,14 @@
 import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/pulumi/engine.js";
+import type { ManifestSource, ManifestSources } from "../engine/backend/manifest-notes.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { fileOwner, openHandOver } from "../records/hand-over.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import type { PriorState } from "../records/prior-state.js";
+import { isCovered } from "./manifest-options.js";
 import type { PlanOptions } from "./plan-options.js";
+import { allNotes } from "./stack-settings.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */
 export interface GoneCluster {
@@ -18,18 +21,19 @@ export interface GoneCluster {
 
 /**
  * Clusters that these manifests once held, that still exist, and that are gone from them: renamed
- * or removed. A file that disappears must not delete a cluster by itself. All of what a cluster was made
- * from has to be among `sources`, as `sourcesOf` says them.
+ * or removed. A file that disappears must not delete a cluster by itself. No other manifests may hold it, as far as
+ * is noted, and all of what it was made from has to be among `sources`, as `sourcesOf` says them; `isHeldHere` may ask for less.
  */
 export async function findGoneClusters(
   clusters: readonly Desired[],
-  sources: readonly string[],
+  sources: ManifestSource,
   engine: Engine,
   workspace: Workspace,
+  isHeldHere: (noted: ManifestSources, sources: ManifestSource) => boolean = areFromAmong,
 ): Promise<GoneCluster[]> {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  const candidates = Object.entries(workspace.readSources())
-    .filter(([stack, from]) => !wanted.has(stack) && isFromAmong(from, sources))
+  const candidates = Object.entries(allNotes(workspace))
+    .filter(([stack, noted]) => !wanted.has(stack) && isHeldHere(noted, sources))
     .map(([stack]) => stack);
   const gone: GoneCluster[] = [];
   for (const stack of candidates) {
@@ -44,44 +48,59 @@ export async function findGoneClusters(
 
 /**
  * Under the lock of its stack, once more before it is taken down: while other clusters were worked on somebody may have applied it
- * from other manifests. Why it is kept; undefined where it is still gone.
+ * from other manifests. Why it is kept; undefined where it is still gone. Pure.
  */
 export function keptMeanwhile(
   stack: string,
-  sources: readonly string[],
-  workspace: Pick<Workspace, "sourcesOf">,
+  sources: ManifestSource,
+  noted: ManifestSources,
 ): string | undefined {
-  const from = workspace.sourcesOf(stack) ?? [];
-  if (isFromAmong(from, sources)) return undefined;
-  const why = from.length === 0 ? "destroyed or moved" : `applied from ${from.join(", ")}`;
+  if (areFromAmong(noted, sources)) return undefined;
+  const others = noted.filter((one) => !isCovered(one, sources));
+  const why = noted.length === 0 ? "destroyed or moved" : `applied from ${textOf(others)}`;
   return `Stack ${stack} is left as it is: it was ${why} meanwhile`;
 }
 
-/** Whether all of what a cluster was made from is among these sources; not where nobody knows what it was. Pure. */
-export function isFromAmong(
-  from: readonly string[] | undefined = [],
-  sources: readonly string[],
-): boolean {
-  return from.length > 0 && from.every((one) => sources.includes(one));
+/** Whether a cluster is held by these sources, whoever else holds it. Pure. */
+export function isAlsoFrom(noted: ManifestSources, sources: ManifestSource): boolean {
+  return noted.some((one) => isCovered(one, sources));
+}
+
+/** Whether all that holds a cluster is among these sources; not where nobody knows what does. Pure. */
+export function areFromAmong(noted: ManifestSources, sources: ManifestSource): boolean {
+  return noted.length > 0 && noted.every((one) => isCovered(one, sources));
 }
 
 /**
- * Clusters that were applied from these manifests and others, and are not in these: whether they are gone from
- * the others nobody has looked. A sentence each. Pure.
+ * Clusters that these manifests once held and do not hold, and that others hold, or held together with these: whether they are
+ * gone from the others nobody has looked. `text`: a sentence about it. Pure.
  */
 export function leftBehind(
   clusters: readonly Desired[],
-  given: readonly string[],
-  sources: Readonly<Record<string, readonly string[]>>,
-): string[] {
+  given: ManifestSource,
+  noted: Readonly<Record<string, ManifestSources>>,
+): { readonly stack: string; readonly text: string }[] {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  return Object.entries(sources)
-    .filter(([stack, from]) => !wanted.has(stack) && from.length > given.length && given.length > 0)
-    .filter(([, from]) => given.every((file) => from.includes(file)))
-    .map(
-      ([stack, from]) =>
-        `Stack ${stack} was applied from ${from.join(", ")} and is not in ${given.join(", ")}: it is left as it is`,
-    );
+  const isHeldBeside = (sources: ManifestSources) => {
+    const isOwn = isAlsoFrom(sources, given) || sources.some((one) => isPartOf(given, one));
+    return isOwn && !areFromAmong(sources, given);
+  };
+  return Object.entries(noted)
+    .filter(([stack, sources]) => !wanted.has(stack) && isHeldBeside(sources))
+    .map(([stack, sources]) => ({
+      stack,
+      text: `Stack ${stack} was applied from ${textOf(sources)} and is not in ${given.join(", ")}: it is left as it is`,
+    }));
+}
+
+function isPartOf(given: ManifestSource, source: ManifestSource): boolean {
+  const isLess = source.length > given.length && given.length > 0;
+  return isLess && given.every((file) => source.includes(file));
+}
+
+function textOf(sources: ManifestSources): string {
+  const words = sources.map((one) => (one.length === 0 ? "standard input" : one.join(", ")));
+  return words.join(" and from ");
 }
 
 /** The clusters, and the state of each that somebody has seen, as a saved plan remembers them. */

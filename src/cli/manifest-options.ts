@@ -1,4 +1,4 @@
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -54,6 +54,12 @@ export function sourcesOf(
     ...given.map(({ name, value }) => `--var ${name}=${value}`),
     ...varFromEnv.map((name) => `--var-from-env ${name} (${digestOf(env[name] ?? "", 16)})`),
   ];
+}
+
+/** Whether all of one is among others. A file in a folder that was read is, there or not; nothing is of standard input. Pure. */
+export function isCovered(source: readonly string[], sources: readonly string[]): boolean {
+  const read = new Set(sources);
+  return source.length > 0 && source.every((one) => read.has(one) || read.has(dirname(one)));
 }
 
 /** The paths among what `sourcesOf` says. Pure. */

@@ -1,19 +1,18 @@
-import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import type { ManifestSources } from "../engine/backend/manifest-notes.js";
 import type { Workspace } from "../engine/backend/workspace.js";
-import { pathsIn } from "./manifest-options.js";
+import { isCovered, pathsIn } from "./manifest-options.js";
 
-/**
- * Remembers which manifests led to a stack's present revision, as `sourcesOf` says them. Kept beside Pulumi's settings, not in
- * them: Pulumi copies its configuration into the state, and a path of this machine is not state.
- */
+// Kept beside Pulumi's settings, not in them: Pulumi copies its configuration into the state, and a path of this machine is
+// not state.
+
+/** Remembers which manifests led to a stack's present revision, as `sourcesOf` says them, beside others that hold its cluster. */
 export function rememberManifests(
   workspace: Workspace,
   stack: string,
   from: readonly string[],
 ): void {
-  if (sameJson(workspace.sourcesOf(stack), from)) return;
-  workspace.noteSources(stack, from);
+  workspace.manifestNotes?.add(stack, from);
 }
 
 /**
@@ -21,17 +20,32 @@ export function rememberManifests(
  * begun may be missing from them later. What led to a revision stays remembered whatever is tried after it.
  */
 export function rememberFirst(workspace: Workspace, stack: string, from: readonly string[]): void {
-  if (workspace.sourcesOf(stack) === undefined) rememberManifests(workspace, stack, from);
+  if (notedManifests(workspace, stack).length === 0) rememberManifests(workspace, stack, from);
+}
+
+/** These manifests hold the stack's cluster no more; others that do are remembered on. */
+export function forgetThese(workspace: Workspace, stack: string, from: readonly string[]): void {
+  workspace.manifestNotes?.takeOut(stack, (one) => isCovered(one, from));
 }
 
 /** Nothing of the stack is left, so nothing led to it. */
 export function forgetManifests(workspace: Workspace, stack: string): void {
-  workspace.forgetSources(stack);
+  workspace.manifestNotes?.write(stack, []);
 }
 
-/** The manifests that `rememberManifests` noted, absolute; none for a stack it never saw. */
+/** All that are remembered, by stack name. */
+export function allNotes(workspace: Workspace): Readonly<Record<string, ManifestSources>> {
+  return workspace.manifestNotes?.read() ?? {};
+}
+
+/** All that are remembered of a stack; none for one that was never seen. */
+export function notedManifests(workspace: Workspace, stack: string): ManifestSources {
+  return workspace.manifestNotes?.of(stack) ?? [];
+}
+
+/** The manifests that `rememberManifests` noted last, absolute; none for a stack it never saw. */
 export function rememberedManifests(workspace: Workspace, stack: string): readonly string[] {
-  return pathsIn(workspace.sourcesOf(stack) ?? []);
+  return pathsIn(notedManifests(workspace, stack).at(-1) ?? []);
 }
 
 /** Settings of a stack for a plain `pulumi` in another project folder. */

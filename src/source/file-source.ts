@@ -44,8 +44,10 @@ export interface FileSourceOptions {
   readonly clock: Pick<Clock, "now">;
   /** "<namespace>/<name>" of clusters that an earlier process made from the same manifests. */
   readonly known: readonly string[];
-  /** Whether all that a cluster was last made from is among these manifests: whoever has applied it from others since has moved it there. */
+  /** Whether no other manifests hold a cluster, as far as is noted: what is in a second folder is not gone with the first. */
   readonly isFromHere: (key: string) => boolean;
+  /** Notes that these manifests hold a cluster no more, which others hold. */
+  readonly leave: (key: string) => void;
   /** Notes for processes to come that a cluster is to be made from these manifests, or is as they say. */
   readonly remember: (key: string, how: "begun" | "kept") => void;
   readonly onChange: (key: string) => void;
@@ -219,8 +221,12 @@ export class FileSource implements ClusterSource {
 
   /** Takes down what is due, and tells what has become of each once. */
   private judgeAbsences(): void {
-    const { tell, onChange, clock, isFromHere } = this.options;
-    for (const key of this.absences.keys()) if (!isFromHere(key)) this.letGo(key);
+    const { tell, onChange, clock, isFromHere, leave } = this.options;
+    for (const key of this.absences.keys()) {
+      if (isFromHere(key)) continue;
+      leave(key);
+      this.letGo(key);
+    }
     const present = [...this.intents.values()].filter(({ kind }) => kind === "want").length;
     const { changed, share } = this.absences.judge(present, clock.now());
     const held = changed.filter(({ fate }) => fate === "held").map(({ cluster }) => cluster);

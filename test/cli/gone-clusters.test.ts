@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import { keptMeanwhile, leftBehind } from "../../src/cli/gone-clusters.js";
 import { cluster, desiredOf } from "../support/manifests.js";
 
@@ -7,57 +7,71 @@ describe("clusters that other folders may hold", () => {
   const [a, b, c] = ["a", "b", "c"].map((folder) => resolve(folder)) as [string, string, string];
   const desired = [desiredOf([cluster()])];
   const cases = [
-    { name: "none when all was read", sources: { "default.old": [b] }, files: ["b"], want: 0 },
+    { name: "none when all was read", noted: { "default.old": [[b]] }, files: ["b"], want: 0 },
     {
       name: "one of which a part was read",
-      sources: { "default.old": [a, b] },
+      noted: { "default.old": [[a, b]] },
       files: ["b"],
       want: 1,
     },
     {
       name: "none that is in what was read",
-      sources: { "default.prod": [a, b] },
+      noted: { "default.prod": [[a, b]] },
       files: ["b"],
       want: 0,
     },
     {
       name: "none of quite other folders",
-      sources: { "default.old": [a, c] },
+      noted: { "default.old": [[a, c]] },
       files: ["b"],
       want: 0,
     },
     {
       name: "none that shares one of several",
-      sources: { "default.old": [a, c] },
+      noted: { "default.old": [[a, c]] },
       files: ["a", "b"],
       want: 0,
     },
+    {
+      name: "one that other folders hold, too",
+      noted: { "default.old": [[b], [a]] },
+      files: ["b"],
+      want: 1,
+    },
+    {
+      name: "none of which a file in what was read was noted",
+      noted: { "default.old": [[b], [join(b, "old.yaml")]] },
+      files: ["b"],
+      want: 0,
+    },
   ];
-  for (const { name, sources, files, want } of cases) {
+  for (const { name, noted, files, want } of cases) {
     it(name, () => {
       const left = leftBehind(
         desired,
         files.map((file) => resolve(file)),
-        sources,
+        noted,
       );
       assert.equal(left.length, want);
-      if (want > 0) assert.match(left[0] ?? "", /Stack default\.old .*left as it is/);
+      if (want > 0) assert.match(left[0]?.text ?? "", /Stack default\.old .*left as it is/);
     });
   }
 });
 
 describe("a cluster that is to be taken down", () => {
-  const [a, b] = ["/a", "/b"];
-  const among = (from?: readonly string[]) =>
-    keptMeanwhile("default.x", [a], { sourcesOf: () => from });
+  const [a, b] = [["/a"], ["/b"]];
+  const among = (...noted: readonly string[][]) => keptMeanwhile("default.x", a, noted);
 
-  it("is, where it was applied from these manifests last", () => {
-    assert.equal(among([a]), undefined);
+  it("is, where nothing but these manifests has held it", () => {
+    assert.equal(among(a), undefined);
+    assert.equal(among(a, ["/a/x.yaml"]), undefined);
   });
 
   it("is left where somebody has applied it from others, moved or destroyed it meanwhile", () => {
-    assert.match(among([b]) ?? "", /default\.x is left as it is: .* applied from \/b meanwhile/);
-    assert.match(among([a, b]) ?? "", /left as it is/);
+    assert.match(among(b) ?? "", /default\.x is left as it is: .* applied from \/b meanwhile/);
+    assert.match(among(a, b) ?? "", /left as it is: .* applied from \/b meanwhile/);
+    assert.match(among(["/a", "/b"]) ?? "", /left as it is/);
+    assert.match(among([]) ?? "", /left as it is: .* applied from standard input meanwhile/);
     assert.match(among() ?? "", /left as it is: it was destroyed or moved meanwhile/);
   });
 });

@@ -16,10 +16,11 @@ const command = `
     const notes = new ManifestNotes(folder);
     for (let index = 0; index < 30; index += 1) {
       const stack = name + "." + index;
-      notes.write(stack, ["/before"]);
-      notes.write(stack, ["/after/" + name]);
+      notes.add(stack, ["/before"]);
+      notes.add(stack, ["/after/" + name]);
+      notes.takeOut(stack, ([path]) => path === "/before");
       notes.read();
-      if (index % 2 === 1) notes.remove(stack);
+      if (index % 2 === 1) notes.write(stack, []);
     }
   });
 `;
@@ -30,15 +31,31 @@ describe("the notes of which manifests a stack was changed from", () => {
 
   it("are none before there is one, and none of a stack that was let go twice", () => {
     const notes = new ManifestNotes(folder());
+    assert.deepEqual([notes.read(), notes.of("default.x")], [{}, []]);
+    notes.write("default.x", []);
+    notes.add("default.x", ["/clusters", "--set=NAME=x"]);
+    assert.deepEqual(notes.read(), { "default.x": [["/clusters", "--set=NAME=x"]] });
+    notes.write("default.x", []);
+    notes.write("default.x", []);
+    assert.deepEqual([notes.read(), notes.of("default.x")], [{}, []]);
+  });
+
+  it("are of all manifests that hold its cluster, the last ones last, and each is taken out alone", () => {
+    const notes = new ManifestNotes(folder());
+    for (const path of ["/a", "/b", "/a"]) notes.add("default.x", [path]);
+    assert.deepEqual(notes.of("default.x"), [["/b"], ["/a"]]);
+    notes.takeOut("default.x", ([path]) => path === "/a");
+    assert.deepEqual(notes.of("default.x"), [["/b"]]);
+    notes.takeOut("default.x", ([path]) => path === "/b");
     assert.deepEqual(notes.read(), {});
-    notes.remove("default.x");
-    notes.write("default.x", ["/clusters", "--set=NAME=x"]);
-    assert.deepEqual(notes.read(), { "default.x": ["/clusters", "--set=NAME=x"] });
-    assert.deepEqual(notes.of("default.x"), ["/clusters", "--set=NAME=x"]);
-    notes.remove("default.x");
-    notes.remove("default.x");
-    assert.deepEqual(notes.read(), {});
-    assert.equal(notes.of("default.x"), undefined);
+  });
+
+  it("are of standard input until others take its place", () => {
+    const notes = new ManifestNotes(folder());
+    for (const source of [["/a"], []]) notes.add("default.x", source);
+    assert.deepEqual(notes.of("default.x"), [["/a"], []]);
+    notes.add("default.x", ["/a"]);
+    assert.deepEqual(notes.of("default.x"), [["/a"]]);
   });
 
   it("are of stacks alone, whatever else a killed command left beside them", () => {
@@ -56,7 +73,7 @@ describe("the notes of which manifests a stack was changed from", () => {
       }),
     );
     const expected = names.flatMap((name) =>
-      Array.from({ length: 15 }, (_, index) => [`${name}.${index * 2}`, [`/after/${name}`]]),
+      Array.from({ length: 15 }, (_, index) => [`${name}.${index * 2}`, [[`/after/${name}`]]]),
     );
     assert.deepEqual(new ManifestNotes(folder()).read(), Object.fromEntries(expected));
   });

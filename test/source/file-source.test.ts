@@ -24,6 +24,8 @@ class Desk {
   readonly news: FileNews[] = [];
   readonly changed: string[] = [];
   readonly remembered: string[] = [];
+  /** Clusters that it has left to others. */
+  readonly left: string[] = [];
   /** Clusters that somebody has applied from other manifests. */
   readonly elsewhere = new Set<string>();
   readonly source: FileSource;
@@ -39,6 +41,7 @@ class Desk {
       clock: { now: () => this.nowMs },
       known: [],
       isFromHere: (key) => !this.elsewhere.has(key),
+      leave: (key) => this.left.push(key),
       remember: (key) => this.remembered.push(key),
       onChange: (key) => this.changed.push(key),
       tell: (news) => this.news.push(news),
@@ -187,6 +190,7 @@ describe("clusters in files", () => {
     desk.nowMs += 120_000;
     desk.settle();
     assert.deepEqual([desk.kinds(), desk.intents(stage)], [[], ["absent"]]);
+    assert.deepEqual(desk.left, [stage]);
     desk.elsewhere.clear();
     desk.settle();
     assert.deepEqual(desk.intents(stage), ["absent"], "it is forgotten");

@@ -63,8 +63,8 @@ export async function moveCommand(
         return withLockedEngine(options, context, { stack, command }, work);
       },
       noteManifests: (folder) => {
-        if (folder === undefined) forgetManifests(workspace, stack);
-        else rememberManifests(workspace, stack, [resolve(folder)]);
+        forgetManifests(workspace, stack);
+        if (folder !== undefined) rememberManifests(workspace, stack, [resolve(folder)]);
       },
       tell: (text) => {
         if (!context.json) context.terminal.write(`${stack}: ${text}\n`);

@@ -18,6 +18,7 @@ import {
 } from "../gone-clusters.js";
 import { newPlanKey } from "../plan-key.js";
 import { savePlan } from "../saved-plan.js";
+import { allNotes } from "../stack-settings.js";
 import { manifestWords, overrideNames, overrideWords, sourcesOf } from "../manifest-options.js";
 import { packageVersion } from "../package.js";
 import { nothingRecorded } from "./stacks.js";
@@ -34,8 +35,8 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   const sources = sourcesOf(options, context.env);
   const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
   refuseGoneClusters(gone, options);
-  for (const left of leftBehind(manifests.clusters, sources, workspace.readSources())) {
-    context.terminal.error(`warning: ${left}\n`);
+  for (const { text } of leftBehind(manifests.clusters, sources, allNotes(workspace))) {
+    context.terminal.error(`warning: ${text}\n`);
   }
   const format = documentFormat(options, context);
   const show = format === undefined ? context : undefined;

@@ -49,7 +49,14 @@ import {
   refusePartOfKeys,
 } from "../given-certificates.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
-import { forgetManifests, rememberFirst, rememberManifests } from "../stack-settings.js";
+import {
+  allNotes,
+  forgetManifests,
+  forgetThese,
+  notedManifests,
+  rememberFirst,
+  rememberManifests,
+} from "../stack-settings.js";
 import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-plan.js";
 import { destroyStack } from "./destroy.js";
 import {
@@ -89,8 +96,9 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   const sources = sourcesOf(options, context.env);
   const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
   refuseGoneClusters(gone, options);
-  for (const left of leftBehind(manifests.clusters, sources, workspace.readSources())) {
-    context.terminal.error(`warning: ${left}\n`);
+  for (const { stack, text } of leftBehind(manifests.clusters, sources, allNotes(workspace))) {
+    context.terminal.error(`warning: ${text}\n`);
+    forgetThese(workspace, stack, sources);
   }
   if (check !== undefined) {
     await check.open(workspace);
@@ -110,7 +118,8 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   const leftovers =
     check === undefined ? {} : ({ leftovers: "report", leftoverData: "keep" } as const);
   for (const { stack } of gone) {
-    const unless = (workspace: Workspace) => keptMeanwhile(stack, sources, workspace);
+    const unless = (workspace: Workspace) =>
+      keptMeanwhile(stack, sources, notedManifests(workspace, stack));
     code = Math.max(code, await destroyStack(stack, { ...options, ...leftovers, unless }, context));
   }
   return code;

@@ -14,9 +14,14 @@ import type { PruneLimits } from "../../source/absences.js";
 import { type FileNews, FileSource } from "../../source/file-source.js";
 import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { findGoneClusters, isFromAmong } from "../gone-clusters.js";
+import { areFromAmong, findGoneClusters, isAlsoFrom } from "../gone-clusters.js";
 import { overridesOf, sourcesOf } from "../manifest-options.js";
-import { rememberFirst, rememberManifests } from "../stack-settings.js";
+import {
+  forgetThese,
+  notedManifests,
+  rememberFirst,
+  rememberManifests,
+} from "../stack-settings.js";
 import { watchLinesSink, tellLines } from "../watch-lines.js";
 import { controllerSettings, type PruneFlags, type WatchOptions } from "./watch-options.js";
 
@@ -36,6 +41,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     sources,
     new Engine({ ...opened, providers, interruption }),
     workspace,
+    isAlsoFrom,
   );
   const source = new FileSource(
     omitUndefined({
@@ -45,7 +51,8 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
       read: () => readSources(options.file),
       overrides: overridesOf(options, context.env),
       known: known.map(({ cluster }) => cluster),
-      isFromHere: (key) => isFromAmong(workspace.sourcesOf(stackOf(key)), sources),
+      isFromHere: (key) => areFromAmong(notedManifests(workspace, stackOf(key)), sources),
+      leave: (key) => forgetThese(workspace, stackOf(key), sources),
       remember: (key, how) => {
         const note = how === "begun" ? rememberFirst : rememberManifests;
         note(workspace, stackOf(key), sources);

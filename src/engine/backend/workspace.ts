@@ -8,7 +8,7 @@ import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { addFile, makeFolder, replaceFile } from "./durable-files.js";
-import { ManifestNotes, type ManifestsByStack } from "./manifest-notes.js";
+import { ManifestNotes } from "./manifest-notes.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
 import { fileBackendRoot, projectName } from "./project.js";
@@ -151,28 +151,8 @@ export class Workspace {
     return join(this.workDir, `Pulumi.${this.stackName(stack)}.yaml`);
   }
 
-  /** What each stack was last changed from. */
-  readSources(): ManifestsByStack {
-    return this.notes?.read() ?? {};
-  }
-
-  /** What a stack was last changed from; undefined where nothing is noted of it. */
-  sourcesOf(stack: string): readonly string[] | undefined {
-    return this.notes?.of(stack);
-  }
-
-  /** Throws NO_SPACE, NOT_WRITABLE. */
-  noteSources(stack: string, from: readonly string[]): void {
-    this.notes?.write(stack, from);
-  }
-
-  /** Throws NO_SPACE, NOT_WRITABLE. */
-  forgetSources(stack: string): void {
-    this.notes?.remove(stack);
-  }
-
   /** None in a project of the user's: the program or its settings name the manifests. */
-  private get notes(): ManifestNotes | undefined {
+  get manifestNotes(): ManifestNotes | undefined {
     return this.isOurs ? new ManifestNotes(join(this.workDir, "sources")) : undefined;
   }
 
