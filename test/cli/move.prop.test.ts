@@ -206,6 +206,20 @@ describe("a move that is killed", () => {
       );
       assert.equal(moving.owner, "kube");
       holding({});
+      const templateBears = async (annotations: Record<string, string>) => {
+        api.edit("MachineDeployment web", ({ spec }) => {
+          const before = (spec as { template: { metadata: object } }).template;
+          const template = { ...before, metadata: { ...before.metadata, annotations } };
+          return { spec: { ...(spec as object), template } };
+        });
+        await moving.run("watch");
+      };
+      // The set that a controller has made keeps it, and is in no manifest.
+      await templateBears({});
+      const again = await moving.run("toFiles");
+      assert.ok(isCapstanError(again));
+      assert.match(again.message, /hooks hold Machine web-\S+ \(pre-terminate\S+all\), and/);
+      await templateBears(hooked);
       done(moving, "toFiles", await moving.run("toFiles"));
       assert.deepEqual(moving.breaches, []);
     } finally {

@@ -2,12 +2,13 @@ import { asVerbatim } from "../../api/leaving-text.js";
 import { stackNamed, stackNameOf } from "../../api/types.js";
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
+import { readDesired } from "../../manifest/desired.js";
+import { readSources } from "../../manifest/files.js";
 import { projectRoot } from "../../engine/backend/project.js";
 import { pathWithTools, type Workspace } from "../../engine/backend/workspace.js";
 import {
   type CommandContext,
   findTools,
-  loadManifests,
   type GlobalOptions,
   openEngine,
   withLockedEngine,
@@ -59,10 +60,14 @@ async function stackEnv(
   return printExports({ stack, file }, workspace.exports(), context);
 }
 
-/** Throws NOT_FOUND for manifests that do not hold the stack's cluster: whoever prunes by them would take it for gone. */
+/**
+ * Throws NOT_FOUND for manifests that do not hold the stack's cluster: whoever prunes by them would take it for gone. What takes
+ * values may hold it, under whatever name: the program that gives them says so.
+ */
 function refuseOthers(stack: string, options: EnvOptions, context: CommandContext): void {
-  const { clusters } = loadManifests(options, context);
-  if (clusters.some(({ cluster }) => stackNameOf(cluster) === stack)) return;
+  const { clusters, diagnostics } = readDesired(readSources(options.file), context.providers.all);
+  const isOpen = diagnostics.some(({ severity }) => severity === "error");
+  if (isOpen || clusters.some(({ cluster }) => stackNameOf(cluster) === stack)) return;
   throw new CapstanError({
     code: "NOT_FOUND",
     source: "user",

@@ -73,11 +73,8 @@ export class MoveToFiles {
   private refuseHooks({ members }: LiveCluster): void {
     const { cluster } = this.move;
     const held = members.flatMap((one) => {
-      const owner = one.kind === "Machine" ? controllerOf(one) : undefined;
-      if (owner === undefined) return [];
-      const set = members.find(
-        ({ kind, metadata }) => kind === owner.kind && metadata.name === owner.name,
-      );
+      if (one.kind !== "Machine" || controllerOf(one) === undefined) return [];
+      const set = ownersOf(one, members).at(-1);
       const kept = new Set(hookNames(set && templateMetadataOf(set)));
       const names = hookNames(one.metadata).filter((name) => !kept.has(name));
       return names.length > 0 ? [`Machine ${one.metadata.name} (${names.join(", ")})`] : [];
@@ -281,4 +278,13 @@ function writing(file: string, write: () => void): void {
       cause: error,
     });
   }
+}
+
+/** What controls an object, and what controls that: the last one is what manifests hold. */
+function ownersOf(object: LiveObject, members: readonly LiveObject[]): LiveObject[] {
+  const owner = controllerOf(object);
+  const above = members.find(
+    ({ kind, metadata }) => kind === owner?.kind && metadata.name === owner.name,
+  );
+  return above === undefined ? [] : [above, ...ownersOf(above, members)];
 }
