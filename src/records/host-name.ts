@@ -18,9 +18,14 @@ export function isHostKey(key: NodeKey, hostKind: string): boolean {
   return key.startsWith(nodeKey(hostKind, ""));
 }
 
-/** The host in the name of what lives with it, "web-7ca2dcf0-1" of "web-7ca2dcf0-1-data"; undefined of all others. Pure. */
-export function hostInName(name: string): string | undefined {
-  return /^(.+-[0-9a-f]{8}-\d+)-./.exec(name)?.[1];
+/**
+ * The hosts with which something of this name may live, "web-7ca2dcf0-1" of "web-7ca2dcf0-1-data"; none of all others. What users
+ * name, as "wal-20260101-1-a", may look like a host, too: which of several it is, tells which hosts there are. Pure.
+ */
+export function hostsInName(name: string): string[] {
+  return [...name.matchAll(/-[0-9a-f]{8}-\d+(?=-.)/g)]
+    .map(({ index, 0: { length } }) => name.slice(0, index + length))
+    .filter((host) => !host.startsWith("-"));
 }
 
 /** Whether a host's name is one of this machine's. */

@@ -356,8 +356,8 @@ describe("hosts that are disturbed where they are", function () {
     },
     {
       name: "what nobody recorded goes with its pods",
-      find: "await this.drains.removal(removal, this.waits(), goesOn)",
-      replace: "removal",
+      find: "await this.drains.removal(removal, this.waits())",
+      replace: "{ going: removal.resources, staying: [] }",
       want: /^law 19: drain: \S+ goes and takes pods$/,
     },
     {

@@ -265,13 +265,44 @@ describe("a host that is deleted", () => {
       const { steps, orphaned, empty } = await engine.plan(goal(member));
       assert.deepEqual([steps, orphaned.map(({ id }) => id), empty], [[], [left?.id], false]);
       const outcome = outcomeText(await engine.up(goal(member)));
-      assert.match(outcome, /^stopped untouched: .*held by pre-drain\S+ \(owner backup\) since/s);
+      assert.match(outcome, /^stopped owing: .*held by pre-drain\S+ \(owner backup\) since/s);
       assert.equal(engine.hosts().length, 2);
       await engine.settle(goal(member, held("small", {})));
+      assert.deepEqual(engine.hosts().map(({ id }) => id)[1], left?.id);
       await engine.settle(goal(member));
       assert.equal(engine.hosts().length, 1);
       assert.ok(engine.cloud.hosts.drained.has(left?.who.name ?? ""));
       assert.deepEqual(engine.cloud.watch.violations, []);
+    });
+
+    it("has a record from then on, with what lives with it, so that no verb forgets what holds it", async () => {
+      const volume = { dataVolume: { gib: 1, whenHostGoes: "keep" as const } };
+      const others = [machine("other-0"), machine("other-1")];
+      const db = annotated(preTerminate, machine("db", volume));
+      const engine = await FakeEngine.running(goal(member, ...others), joins);
+      await engine.up(goal(member, ...others, db), [{ at: "call", number: 2, what: "killAfter" }]);
+      engine.clock.advance(20 * 60_000);
+      const left = engine.alive().filter(({ who }) => who.name.startsWith("db-"));
+      assert.equal(left.length, 2);
+      const [first] = others;
+      assert.ok(first);
+      assert.match(outcomeText(await engine.up(goal(member, first))), /^stopped owing: .*held by/s);
+      const recorded = new Set(engine.prior.resources.map(({ id }) => id));
+      assert.deepEqual(
+        left.filter(({ id }) => !recorded.has(id)),
+        [],
+      );
+      for (const refused of [
+        await engine.forget("other-0"),
+        await engine.rotate(),
+        await engine.destroy(),
+      ]) {
+        assert.match(outcomeText(refused), /TRANSACTION_OPEN|held by pre-terminate/);
+        assert.equal(
+          engine.alive().filter(({ id }) => left.some((one) => one.id === id)).length,
+          2,
+        );
+      }
     });
 
     it("holds up no host beside it", async () => {

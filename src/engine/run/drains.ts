@@ -2,7 +2,7 @@ import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { clusterNameLabel } from "../../api/schema.js";
 import { keyOf, nodeKey, type NodeKey, nodeName } from "../../graph/graph.js";
-import { hostInName, isHostKey } from "../../records/host-name.js";
+import { hostsInName, isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import { drainingAmong } from "../../plan/step.js";
@@ -233,7 +233,7 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
 function leavingHostsOf(keys: readonly NodeKey[], { goal, provider }: Waits): NodeKey[] {
   const others = new Set([...goal.target.nodes.map(keyOf), ...keys]);
   const hosts = keys
-    .flatMap((key) => hostInName(nodeName(key)) ?? [])
+    .flatMap((key) => hostsInName(nodeName(key)))
     .map((host) => nodeKey(provider.hostKind, host));
   return [...new Set(hosts)].filter((host) => !others.has(host));
 }

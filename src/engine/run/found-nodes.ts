@@ -5,7 +5,7 @@ import { dependenciesOf, type GraphNode, keyOf, nodeKey } from "../../graph/grap
 import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import { withSecretFields } from "../../provider/secret-fields.js";
-import { hostInName, machineNameOf } from "../../records/host-name.js";
+import { hostsInName, machineNameOf } from "../../records/host-name.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { clusterIn, machineKey } from "../../records/target.js";
 
@@ -41,9 +41,7 @@ export function foundNodes(
 /** Where a name says that it belongs. */
 function unknownNode(kind: string, name: string, { hostKind }: InfrastructureProvider): GraphNode {
   const bare = { kind, name, type: "resource", spec: {} } as const;
-  const host = hostInName(name);
   if (kind === hostKind) return { ...bare, parent: machineKey(machineNameOf(name)), dependsOn: [] };
-  if (host === undefined) return { ...bare, dependsOn: [] };
-  const key = nodeKey(hostKind, host);
-  return { ...bare, dependsOn: [key], host: key };
+  // A pass depends on none that there is not.
+  return { ...bare, dependsOn: hostsInName(name).map((host) => nodeKey(hostKind, host)) };
 }

@@ -1,6 +1,6 @@
 import type { CapstanError } from "../../api/error.js";
 import { type NodeKey, nodeName } from "../../graph/graph.js";
-import { hostInName } from "../../records/host-name.js";
+import { hostsInName } from "../../records/host-name.js";
 import { type PriorState, recordAt } from "../../records/prior-state.js";
 import { type DeletionWait, stageText, waitsText } from "../../workload/drain/deletion-stage.js";
 import { ResourcesFailed } from "./failures.js";
@@ -14,8 +14,8 @@ export function keptWith(
   going: readonly NodeKey[],
   { resources }: Pick<PriorState, "resources">,
 ): ReadonlySet<NodeKey> {
-  const names = new Set<string | undefined>(hosts.map(nodeName));
-  const living = going.filter((key) => names.has(hostInName(nodeName(key))));
+  const names = new Set(hosts.map(nodeName));
+  const living = going.filter((key) => hostsInName(nodeName(key)).some((one) => names.has(one)));
   const kept = new Set([...hosts, ...living]);
   // What is added while it goes through them is gone through, too.
   for (const key of kept) {

@@ -12,14 +12,14 @@ import { satelliteNode, withHost } from "../../compile/satellites.js";
 import type { InfrastructureProvider, Observed, Satellite } from "../../provider/port.js";
 import {
   cloudResources,
-  type PriorState,
   type RecordedResource,
   recordedStatus,
 } from "../../records/prior-state.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
+import { directionOf } from "../../records/transaction.js";
 import type { DecidedHost } from "./decided.js";
-import { hostInName, isHostKey, machineNameOf } from "../../records/host-name.js";
+import { hostsInName, isHostKey, machineNameOf } from "../../records/host-name.js";
 import {
   type Existing,
   type InfrastructureDecision,
@@ -83,7 +83,9 @@ export function satelliteOfFound(
   { who: { kind, name }, spec }: Observed,
   { found, policies, hostKind }: FoundBeside,
 ): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
-  const host = hostInName(name);
+  const there = new Set(found.map(({ who }) => keyOf(who)));
+  const hosts = hostsInName(name);
+  const host = hosts.find((one) => there.has(nodeKey(hostKind, one))) ?? hosts.at(-1);
   if (host === undefined) return undefined;
   const key = nodeKey(hostKind, host);
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
@@ -156,10 +158,18 @@ export function recordedHostOf(
   return dependsOn.find((key) => isHostKey(key, hostKind));
 }
 
-/** Recorded satellites that are to outlive their hosts, as far as they are not wanted any more. Pure. */
-export function keptSatellites({ revision }: PriorState, wanted: ReadonlySet<NodeKey>): NodeKey[] {
-  const kept = revision?.target.nodes.filter((node) => node.keep === true) ?? [];
-  return kept.map(keyOf).filter((key) => !wanted.has(key));
+/**
+ * Satellites that are to outlive their hosts, as far as they are not wanted any more: also those of a change that was never committed, where
+ * that is not taken back. Its hosts may have run for long. Pure.
+ */
+export function keptSatellites(
+  { prior: { revision, transaction }, goal }: Pick<PlanInput, "prior" | "goal">,
+  wanted: ReadonlySet<NodeKey>,
+): NodeKey[] {
+  const isBack = directionOf(goal) === "back";
+  const targets = [revision?.target, isBack ? undefined : transaction?.target];
+  const kept = targets.flatMap((one) => one?.nodes.filter((node) => node.keep === true) ?? []);
+  return [...new Set(kept.map(keyOf))].filter((key) => !wanted.has(key));
 }
 
 /** A host as the records or the cloud have it; undefined of one that is not there. */

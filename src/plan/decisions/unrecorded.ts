@@ -5,7 +5,7 @@ import { isLost } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
 import { type PlannedHost, spendIncarnations } from "./hosts.js";
-import { hostInName, isHostKey, isHostOf, splitHostName } from "../../records/host-name.js";
+import { hostsInName, isHostKey, isHostOf, splitHostName } from "../../records/host-name.js";
 import type { Observation } from "../observation.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Plan } from "../plan.js";
@@ -67,8 +67,7 @@ export function newerThanRecords(
   };
   const wasPlanned = ({ who: { kind, name } }: Observed) => {
     if (kind === hostKind) return isSpent(name);
-    const host = hostInName(name);
-    return host !== undefined && isSpent(host) && !present.has(nodeKey(hostKind, host));
+    return hostsInName(name).some((host) => isSpent(host) && !present.has(nodeKey(hostKind, host)));
   };
   return unrecorded.filter(
     (one) =>
@@ -90,8 +89,8 @@ export function supersededKeys(prior: PriorState, target: Target, hostKind: stri
   return [...earlier]
     .filter((key) => {
       if (wanted.has(key) || isHostKey(key, hostKind)) return false;
-      const host = hostInName(nodeName(key));
-      return host === undefined || present.has(nodeKey(hostKind, host));
+      const hosts = hostsInName(nodeName(key));
+      return hosts.length === 0 || hosts.some((host) => present.has(nodeKey(hostKind, host)));
     })
     .sort();
 }

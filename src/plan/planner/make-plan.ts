@@ -234,7 +234,7 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
-  const letGo = new Set([...letGoIn(input), ...keptSatellites(prior, targetKeys)]);
+  const letGo = new Set([...letGoIn(input), ...keptSatellites(input, targetKeys)]);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...stepsToward(target, decisions, provider),

@@ -97,6 +97,25 @@ describe("what lives with one host", () => {
     }
   });
 
+  it("outlives its host in a change that was kept open, too, unless that is taken back", async () => {
+    const set = (replicas: number) => machineSet("web", replicas, volumeOf(5, "keep"));
+    const third = [{ at: "boot", number: 3, what: "fails" }] as const;
+    const ends = {
+      destroy: (engine: FakeEngine) => engine.destroy(),
+      up: (engine: FakeEngine) => engine.up(objectsOf(member, set(0))),
+      rollback: (engine: FakeEngine) => engine.rollback(),
+    };
+    for (const [how, end] of Object.entries(ends)) {
+      const engine = new FakeEngine();
+      const open = await engine.up(objectsOf(member, set(3)), third, "keep");
+      assert.match(outcomeText(open), /^stopped kept/);
+      assert.equal(ours(engine).length, 3);
+      await end(engine);
+      const left = [ours(engine).length, unmarked(engine).length];
+      assert.deepEqual(left, how === "rollback" ? [0, 0] : [0, 3], how);
+    }
+  });
+
   for (const [what, set] of Object.entries({ deployment: machineDeployment, set: machineSet })) {
     it(`follows the template of a ${what} that asks for none, also once the state was lost`, async () => {
       const of = (replicas: number, whenHostGoes?: "keep") =>
