@@ -1,4 +1,4 @@
-import { machineLabelsOf } from "../api/types.js";
+import { type AnyObject, machineLabelsOf } from "../api/types.js";
 import { type Annotations, machineAnnotations } from "../api/update-policy.js";
 import { type NodeKey, nodeName } from "../graph/graph.js";
 import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
@@ -55,6 +55,23 @@ export function recordedAnnotations(
 ): (machine: TargetMachine) => Annotations {
   const objectOf = recordedOwners(targets);
   return (machine) => annotationsIn(objectOf(machine), machine);
+}
+
+/**
+ * What objects that somebody shows say now of the machines that are recorded: an annotation that was taken off them holds nothing any
+ * more. Of machines that they do not want what is recorded counts on. Pure.
+ */
+export function annotationsToldBy(
+  objects: readonly AnyObject[],
+  records: PriorState,
+): MachineAnnotations {
+  const objectOf = recordedOwners([{ objects }]);
+  return Object.fromEntries(
+    [...knownMachines(records).values()].flatMap((machine) => {
+      const object = objectOf(machine);
+      return object === undefined ? [] : [[machine.name, annotationsIn(object, machine)]];
+    }),
+  );
 }
 
 function annotationsIn(object: OwningObject | undefined, machine: TargetMachine): Annotations {

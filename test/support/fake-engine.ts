@@ -6,7 +6,8 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import { type Desired, dottedName } from "../../src/api/types.js";
+import { type AnyObject, type Desired, dottedName } from "../../src/api/types.js";
+import { annotationsToldBy } from "../../src/records/host-machine.js";
 import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
 import {
   applyPlan,
@@ -309,8 +310,11 @@ export class FakeEngine {
     });
   }
 
-  /** `capstan destroy`. */
-  destroy(faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
+  /** `capstan destroy`; with the objects of manifests that are named with it. */
+  destroy(
+    faults: readonly CommandFault[] = [],
+    objects?: readonly AnyObject[],
+  ): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(this.stack);
@@ -320,7 +324,8 @@ export class FakeEngine {
       const destruction = await planDestroy(this.stack, state, options);
       const { plan, first } = destruction;
       for (const one of first === undefined ? [plan] : [first, plan]) this.show(one);
-      return destroyCluster(destruction, state, options);
+      const liveAnnotations = objects && annotationsToldBy(objects, state);
+      return destroyCluster(destruction, state, { ...options, liveAnnotations });
     });
   }
 

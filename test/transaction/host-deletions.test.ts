@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { plainWorld } from "../support/fake-cloud.js";
+import { objectsOf } from "../../src/api/types.js";
 import { isOpen } from "../../src/records/prior-state.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import {
@@ -328,6 +329,14 @@ describe("a host that is deleted", () => {
         assert.match(outcome, hosts === 0 ? /^done/ : /^stopped incomplete.*held by/s);
         const workers = engine.hosts().filter(({ who }) => who.name.startsWith("web-"));
         assert.equal(workers.length, hosts);
+        if (hosts > 0) {
+          const objects = (annotations: Record<string, string>) =>
+            objectsOf(goal(member, held("small", annotations)));
+          const again = outcomeText(await engine.destroy([], objects(hooks)));
+          assert.match(again, /^stopped incomplete.*held by/s);
+          assert.equal(outcomeText(await engine.destroy([], objects({}))), "done");
+          assert.equal(engine.alive().length, 0);
+        }
         assert.deepEqual(engine.cloud.watch.violations, []);
       }
     });

@@ -3,6 +3,7 @@ import { isCapstanError } from "../../api/error.js";
 import type { LeftoverPolicy } from "../../api/leftover-policy.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { statementsOf } from "../../api/quoted.js";
+import { objectsOf, stackNameOf } from "../../api/types.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -14,7 +15,7 @@ import type { Workspace } from "../../engine/backend/workspace.js";
 import { refuseLostState } from "../../engine/operations/lost-state.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
-import { refuseNonOwner } from "../../engine/backend/state.js";
+import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { letGoReason } from "../../plan/changes/changes.js";
@@ -37,7 +38,10 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
-import type { ManifestOptions } from "../manifest-options.js";
+import { readDesired } from "../../manifest/desired.js";
+import { readSources } from "../../manifest/files.js";
+import { annotationsToldBy, type MachineAnnotations } from "../../records/host-machine.js";
+import { type ManifestOptions, overridesOf } from "../manifest-options.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
@@ -158,6 +162,7 @@ class Destroy {
         engine,
         onFailure: "keep",
         openWorkload,
+        liveAnnotations: this.toldAnnotations(state),
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),
@@ -174,6 +179,16 @@ class Destroy {
       context.emit({ type: "result", stack, deleted: result.deleted, left });
     }
     throw await this.failure(result, plan);
+  }
+
+  /** Whoever names manifests says with them what holds Machines now; undefined: what is recorded of them counts. */
+  private toldAnnotations(state: StackState): MachineAnnotations | undefined {
+    const { options, context, stack } = this;
+    if (options.file.length === 0) return undefined;
+    const overrides = overridesOf(options, context.env);
+    const { clusters } = readDesired(readSources(options.file), context.providers.all, overrides);
+    const desired = clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
+    return desired && annotationsToldBy(objectsOf(desired), state);
   }
 
   private async failure(failed: Failed, plan: Plan): Promise<CommandFailure> {

@@ -305,7 +305,7 @@ function departuresOf(
   waits.report({ kind: "waiting", keys: [], reason: waitsText(held), leaving: held });
   return {
     going: keys.filter((key) => !kept.has(key)),
-    held: deletionHeld(waits.goal.cluster, held, waits.liveAnnotations !== undefined),
+    held: deletionHeld(waits.goal, held),
   };
 }
 

@@ -1,5 +1,7 @@
 import type { CapstanError } from "../../api/error.js";
 import { type NodeKey, nodeName } from "../../graph/graph.js";
+import type { Plan } from "../../plan/plan.js";
+import { fileOwner } from "../../records/hand-over.js";
 import { hostsInName } from "../../records/host-name.js";
 import { type PriorState, recordAt } from "../../records/prior-state.js";
 import { type DeletionWait, stageText, waitsText } from "../../workload/drain/deletion-stage.js";
@@ -27,15 +29,13 @@ export function keptWith(
   return kept;
 }
 
-/** HELD: nothing but what is held is left to be deleted. `isLive`: an API server holds the Machines. Pure. */
+/** HELD: nothing but what is held is left to be deleted. Pure. */
 export function deletionHeld(
-  cluster: string,
+  goal: Pick<Plan, "cluster" | "transaction">,
   held: readonly DeletionWait[],
-  isLive: boolean,
 ): CapstanError {
-  const hint = isLive
-    ? "whoever has set the annotation takes it off the Machine; then the deletion goes on by itself"
-    : "once its owner is done, take the annotation off the Machine, or off the template of its set, in the manifests; the next capstan up goes on";
+  const { cluster } = goal;
+  const hint = hintFor(goal);
   const code = "HELD" as const;
   return new ResourcesFailed(
     {
@@ -51,4 +51,15 @@ export function deletionHeld(
       return { key, operation: "delete", code, message, retryable: true };
     }),
   );
+}
+
+function hintFor({ transaction: { owner, goal } }: Pick<Plan, "transaction">): string {
+  if (owner !== fileOwner) {
+    return "whoever has set the annotation takes it off the Machine; then the deletion goes on by itself";
+  }
+  const goesOn =
+    goal.kind === "destroy"
+      ? "capstan destroy with -f and those manifests goes on"
+      : "the next capstan up goes on";
+  return `once its owner is done, take the annotation off the Machine, or off the template of its set, in the manifests; ${goesOn}`;
 }
