@@ -3,9 +3,11 @@ import { sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { mapBounded } from "../../provider/bounded.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { isKept } from "../../dynamic/protocol.js";
 import { acceptedIn } from "../../dynamic/recorded.js";
 import { unknownPresence } from "../../dynamic/resource-refusals.js";
 import { copiesAmong } from "../../plan/decisions/copies.js";
+import { recordedHostOf } from "../../plan/decisions/satellites.js";
 import type { Observation, ObservedResource } from "../../plan/observation.js";
 import {
   cloudResources,
@@ -62,7 +64,17 @@ export async function observe(
     recorded.filter((one) => !isListed(one)),
   );
   const letGo = new Set(prior.transaction?.letGo);
-  const lost = recorded.filter(({ key }) => unlisted.get(key) === "gone" && !letGo.has(key));
+  const isShownGone = ({ id = "" }: RecordedResource) => byId.get(id)?.phase === "gone";
+  const isGone = (one: RecordedResource) => unlisted.get(one.key) === "gone" || isShownGone(one);
+  const gone = new Set(recorded.filter(isGone).map(({ key }) => key));
+  // After its host nothing of it is ours any more, as a state finds out that is older than that.
+  const hasOutlived = (one: RecordedResource) => {
+    const host = isKept(one.inputs) ? recordedHostOf(one, provider) : undefined;
+    return host !== undefined && gone.has(host);
+  };
+  const lost = recorded.filter(
+    (one) => unlisted.get(one.key) === "gone" && !letGo.has(one.key) && !hasOutlived(one),
+  );
   await mapBounded(lost, looksAtATime, (one) => refuseUnmarked(provider, ctx, one));
   const observedResources = new Map<NodeKey, ObservedResource>();
   const known = knownSpecs(prior);
@@ -156,7 +168,7 @@ function marksText({ who }: Found, resource: RecordedResource): string {
     who === undefined
       ? "bears no marks of ours any more"
       : `bears those of ${who.name} of ${who.cluster}`;
-  return `${bears}: give it its own back, or delete it`;
+  return `${bears}: give it its own back, or delete it; where it was let go, take its record out (pulumi state delete '${resource.urn}')`;
 }
 
 /** Of one kind, in the order of the resources. */

@@ -116,6 +116,27 @@ describe("what lives with one host", () => {
     }
   });
 
+  it("is nobody's to a state that is older than the end of its host, and stops no verb", async () => {
+    const set = (replicas: number) => machineSet("web", replicas, volumeOf(5, "keep"));
+    const verbs = {
+      up: (engine: FakeEngine) => engine.up(objectsOf(member, set(1))),
+      "up with its machine": (engine: FakeEngine) => engine.up(objectsOf(member, set(2))),
+      destroy: (engine: FakeEngine) => engine.destroy(),
+    };
+    for (const [how, verb] of Object.entries(verbs)) {
+      const engine = await FakeEngine.running(objectsOf(member, set(2)));
+      const older = engine.savedState();
+      await engine.settle(objectsOf(member, set(1)));
+      engine.restoreState(older);
+      const [kept] = unmarked(engine);
+      assert.equal(outcomeText(await verb(engine)), "done", how);
+      assert.ok(
+        unmarked(engine).some(({ id }) => id === kept?.id),
+        how,
+      );
+    }
+  });
+
   for (const [what, set] of Object.entries({ deployment: machineDeployment, set: machineSet })) {
     it(`follows the template of a ${what} that asks for none, also once the state was lost`, async () => {
       const of = (replicas: number, whenHostGoes?: "keep") =>
