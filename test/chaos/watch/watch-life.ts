@@ -1,7 +1,9 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { clearFaults } from "../../scenario/cloud-faults.js";
 import { addStrangers, neighbourChanges } from "../../scenario/neighbours.js";
 import type { CloudRow } from "../../scenario/ledger-judge.js";
 import { until } from "../../scenario/until.js";
+import { patient } from "../patience.js";
 import type { LifeTargets, ManifestObject } from "../targets.js";
 import type { PlaceVerdict } from "../verdict.js";
 import type { GateHold } from "./api-gate.js";
@@ -26,7 +28,7 @@ import {
   type WatchOperation,
   watchOperations,
 } from "./watch-operation.js";
-import type { Replica, WatchStage, WatchWorld } from "./world.js";
+import { type Replica, settledMs, type WatchStage, type WatchWorld } from "./world.js";
 
 /** Where a leader meets a fault, and what becomes of its successor. */
 export interface WatchPoint {
@@ -148,6 +150,11 @@ async function tryPoint(
   const wanted = wantedAfter(operation, targets);
   try {
     await disturb(world, point, targets);
+    await untilSettled(world, wanted);
+    const verdict = await judgeNow(world, wanted, names);
+    if (verdict.unwanted.length === 0) return verdict;
+    // Where others work on this machine as well, a status may be longer on its way than it takes to look quiet.
+    await sleep(patient(settledMs));
     await untilSettled(world, wanted);
     return await judgeNow(world, wanted, names);
   } catch (error) {

@@ -100,7 +100,8 @@ export class WatchStage {
 
 const apiPath = "/apis/cluster.k8s.io/v1alpha1";
 const resources = ["clusters", "machinedeployments", "machinesets", "machines"];
-const settledMs = 2_500;
+/** How long nothing has happened where a world has come to rest. */
+export const settledMs = 2_500;
 
 /** The world of one cluster: objects on an API server, a cloud, controllers that come and go. */
 export class WatchWorld {
