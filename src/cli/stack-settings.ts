@@ -3,15 +3,13 @@ import type { ManifestSources } from "../engine/backend/manifest-notes.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import { isCovered, pathsIn } from "./manifest-options.js";
 
+type Noted = Pick<Workspace, "manifestNotes">;
+
 // Kept beside Pulumi's settings, not in them: Pulumi copies its configuration into the state, and a path of this machine is
 // not state.
 
 /** Remembers which manifests led to a stack's present revision, as `sourcesOf` says them, beside others that hold its cluster. */
-export function rememberManifests(
-  workspace: Workspace,
-  stack: string,
-  from: readonly string[],
-): void {
+export function rememberManifests(workspace: Noted, stack: string, from: readonly string[]): void {
   workspace.manifestNotes?.add(stack, from);
 }
 
@@ -19,32 +17,32 @@ export function rememberManifests(
  * Remembers which manifests a stack is first changed from, where none are remembered yet: a cluster that is
  * begun may be missing from them later. What led to a revision stays remembered whatever is tried after it.
  */
-export function rememberFirst(workspace: Workspace, stack: string, from: readonly string[]): void {
+export function rememberFirst(workspace: Noted, stack: string, from: readonly string[]): void {
   if (notedManifests(workspace, stack).length === 0) rememberManifests(workspace, stack, from);
 }
 
 /** These manifests hold the stack's cluster no more; others that do are remembered on. */
-export function forgetThese(workspace: Workspace, stack: string, from: readonly string[]): void {
+export function forgetThese(workspace: Noted, stack: string, from: readonly string[]): void {
   workspace.manifestNotes?.takeOut(stack, (one) => isCovered(one, from));
 }
 
 /** Nothing of the stack is left, so nothing led to it. */
-export function forgetManifests(workspace: Workspace, stack: string): void {
+export function forgetManifests(workspace: Noted, stack: string): void {
   workspace.manifestNotes?.write(stack, []);
 }
 
 /** All that are remembered, by stack name. */
-export function allNotes(workspace: Workspace): Readonly<Record<string, ManifestSources>> {
+export function allNotes(workspace: Noted): Readonly<Record<string, ManifestSources>> {
   return workspace.manifestNotes?.read() ?? {};
 }
 
 /** All that are remembered of a stack; none for one that was never seen. */
-export function notedManifests(workspace: Workspace, stack: string): ManifestSources {
+export function notedManifests(workspace: Noted, stack: string): ManifestSources {
   return workspace.manifestNotes?.of(stack) ?? [];
 }
 
 /** The manifests that `rememberManifests` noted last, absolute; none for a stack it never saw. */
-export function rememberedManifests(workspace: Workspace, stack: string): readonly string[] {
+export function rememberedManifests(workspace: Noted, stack: string): readonly string[] {
   return pathsIn(notedManifests(workspace, stack).at(-1) ?? []);
 }
 

@@ -10,6 +10,7 @@ import {
   desiredOf,
   machine,
   machineDeployment,
+  type MachineShape,
   type Manifest,
 } from "../support/manifests.js";
 
@@ -210,6 +211,32 @@ describe("a host that is deleted", () => {
     await engine.settle(goal(member, worker("large")));
     await engine.settle(goal(member, worker("small")));
     assert.deepEqual(seen, ["b,z", ""]);
+  });
+
+  it("is not drained for a volume that nobody recorded before another one takes its pods", async () => {
+    const pool = (shape: MachineShape) =>
+      goal(member, machineDeployment("pool", 3, shape, { maxUnavailable: 0, maxSurge: 1 }));
+    for (const number of [1, 3, 5]) {
+      const fewest = { takePods: 3 };
+      const engine: FakeEngine = new FakeEngine({
+        traits: { ...plainWorld, joins: true, tellsTimes: true, parallel: true },
+        tell: () => {
+          const running = engine.hosts().filter(({ phase }) => phase === "ready");
+          const workers = running.filter(({ who }) => who.name.startsWith("pool-"));
+          const open = workers.filter(({ who }) => !engine.cloud.hosts.cordoned.has(who.name));
+          fewest.takePods = Math.min(fewest.takePods, open.length);
+        },
+      });
+      await engine.settle(pool({}));
+      engine.clock.advance(60 * 60_000);
+      const grown = pool({ dataVolume: { gib: 1 } });
+      const killed = await engine.up(grown, [{ at: "call", number, what: "killAfter" }]);
+      assert.equal(killed.kind, "killed");
+      engine.clock.advance(20 * 60_000);
+      fewest.takePods = 3;
+      assert.equal(outcomeText(await engine.up(pool({ size: "medium" }))), "done");
+      assert.equal(fewest.takePods, 3, `killed in call ${number}`);
+    }
   });
 
   describe("that a hook of its Machine holds", () => {
