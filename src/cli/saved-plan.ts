@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CapstanError, messageOf } from "../api/error.js";
 import { isJsonObject, type Json } from "../api/json.js";
@@ -60,8 +59,8 @@ export function refuseOtherOverrides(
 /** A saved plan, against which is held what would be applied now. */
 export class SavedPlanCheck {
   private readonly bindings: ReadonlyMap<string, Binding>;
-  /** Of clusters that are not there. Where the plan is of none, one that is not there now is not compared beyond that. */
-  private newKey: string | undefined = randomUUID();
+  /** Of clusters that are not there; empty where the plan was made without a passphrase, or is of none. */
+  private newKey = "";
 
   constructor(
     private readonly path: string,
@@ -83,8 +82,9 @@ export class SavedPlanCheck {
   async open(workspace: Pick<Workspace, "passphrase">): Promise<void> {
     const { salt } = this.saved;
     if (salt === undefined) return;
-    this.newKey = await planKeyOf(salt, workspace);
-    if (this.newKey === undefined) this.refuse(["the state's passphrase has changed"]);
+    const key = await planKeyOf(salt, workspace);
+    if (key === undefined) this.refuse(["the state's passphrase has changed"]);
+    else this.newKey = key;
   }
 
   /** What a plan is made from now, to be compared. */

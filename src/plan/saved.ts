@@ -1,5 +1,4 @@
 import { keyedDigestOf } from "../api/digest.js";
-import { expectDefined } from "../api/error.js";
 import { canonicalJson, isJsonObject, type Json } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type Removal, removals } from "../api/protection.js";
@@ -104,13 +103,10 @@ export function digestKeyOf({ transaction }: Pick<PriorState, "transaction">): s
   return transaction?.digestKey === "" ? undefined : transaction?.digestKey;
 }
 
-/** `newKey` keys the digests of a cluster whose state holds no key: it has to be there for one. Pure. */
-export function bindingOf(
-  { plan, state, observation }: BindingInput,
-  newKey: string | undefined,
-): Binding {
+/** `newKey` keys the digests of a cluster whose state holds no key. Pure. */
+export function bindingOf({ plan, state, observation }: BindingInput, newKey: string): Binding {
   const { observedResources, unrecorded, copies = [] } = observation;
-  const key = expectDefined(digestKeyOf(state) ?? newKey, "the key of a saved plan's digests");
+  const key = digestKeyOf(state) ?? newKey;
   const digest = (value: unknown) => keyedDigestOf(key, value, 32);
   return omitUndefined({
     stack: plan.stack,

@@ -5,11 +5,28 @@ import { newPlanKey, planKeyOf } from "../../src/cli/plan-key.js";
 import { pruneBindings } from "../../src/cli/gone-clusters.js";
 import { readSavedPlan, SavedPlanCheck, savePlan } from "../../src/cli/saved-plan.js";
 import type { StackState } from "../../src/engine/backend/state.js";
-import type { Binding } from "../../src/plan/saved.js";
+import { type Binding, bindingOf } from "../../src/plan/saved.js";
+import type { Plan } from "../../src/plan/plan.js";
+import { expectDefined } from "../../src/api/error.js";
+import { objectsOf } from "../../src/api/types.js";
+import { cluster, desiredOf, machine } from "../support/manifests.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
 import { SecretValues } from "../../src/provider/secret-values.js";
+
+/** As a survey finds a cluster that nothing is recorded of. */
+function newCluster(): Parameters<typeof bindingOf>[0] {
+  const objects = objectsOf(desiredOf([cluster(), machine("cp-0")]));
+  const target = { cluster: "default/prod", provider: "local", objects, machines: [], nodes: [] };
+  const transaction = { number: 1 };
+  const plan = { target, stack: "default.prod", cluster: "default/prod", steps: [], transaction };
+  return {
+    plan: plan as unknown as Plan,
+    state: { resources: [], pending: [] },
+    observation: { observedResources: new Map(), unrecorded: [] },
+  };
+}
 
 describe("the file of a saved plan", () => {
   const scratch = scratchFolder();
@@ -51,12 +68,11 @@ describe("the file of a saved plan", () => {
 
   const workspace = (passphrase?: string) => ({
     passphrase: () => passphrase,
-    prepare: () => undefined,
   });
 
   it("of a cluster that is not there yet is opened with the passphrase that it was made with alone", async () => {
-    const { salt, key } = await newPlanKey(workspace("right"));
-    assert.notEqual((await newPlanKey(workspace("right"))).key, key);
+    const { salt, key } = expectDefined(await newPlanKey(workspace("right")), "a key");
+    assert.notEqual((await newPlanKey(workspace("right")))?.key, key);
     assert.equal(await planKeyOf(salt, workspace("right")), key);
     savePlan(file(), { ...plan, salt }, new SecretValues({}));
     const check = new SavedPlanCheck(file(), readSavedPlan(file()));
@@ -66,8 +82,17 @@ describe("the file of a saved plan", () => {
     }
   });
 
-  it("of a cluster that is not there yet is not written where no passphrase is", async () => {
-    await assert.rejects(newPlanKey(workspace()), failsWith("BAD_STATE", /no passphrase/));
+  it("of a cluster that is not there yet has no key where no passphrase is yet, and makes none", async () => {
+    assert.equal(await newPlanKey(workspace()), undefined);
+  });
+
+  it("of a cluster that is not there yet has other digests with each key, of whatever object", () => {
+    const found = newCluster();
+    const [one, other] = ["a", "b"].map((newKey) => bindingOf(found, newKey));
+    const digestsOf = (of?: Binding) => [of?.target, ...Object.values(of?.objects ?? {})];
+    assert.ok(digestsOf(one).length > 2);
+    const same = digestsOf(one).filter((digest) => digestsOf(other).includes(digest));
+    assert.deepEqual(same, []);
   });
 
   const whole = { format: 1, release: "0.1.0", ...plan };

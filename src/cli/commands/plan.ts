@@ -77,7 +77,7 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
       options.out,
       omitUndefined({
         files,
-        clusters: surveys.map((found) => bindingOf(found, planKey?.key)),
+        clusters: surveys.map((found) => bindingOf(found, planKey?.key ?? "")),
         salt: planKey?.salt,
         prune: pruneBindings(gone),
         allowRemoval,
