@@ -1,14 +1,12 @@
 import { type Desired, stackNameOf } from "../api/types.js";
 import type { Engine } from "../engine/pulumi/engine.js";
 import type { ManifestSource, ManifestSources } from "../engine/backend/manifest-notes.js";
-import type { Workspace } from "../engine/backend/workspace.js";
 import { BadInput } from "../manifest/bad-input.js";
 import { fileOwner, openHandOver } from "../records/hand-over.js";
 import { refuseDestruction } from "../plan/refusals/protection.js";
 import type { PriorState } from "../records/prior-state.js";
 import { isCovered } from "./manifest-options.js";
 import type { PlanOptions } from "./plan-options.js";
-import { allNotes } from "./stack-settings.js";
 
 /** A cluster that was applied from the same manifests and is no longer in them. */
 export interface GoneCluster {
@@ -22,17 +20,17 @@ export interface GoneCluster {
 /**
  * Clusters that these manifests once held, that still exist, and that are gone from them: renamed
  * or removed. A file that disappears must not delete a cluster by itself. No other manifests may hold it, as far as
- * is noted, and all of what it was made from has to be among `sources`, as `sourcesOf` says them; `isHeldHere` may ask for less.
+ * is noted (`allNoted`, by stack), and all of what it was made from has to be among `sources`, as `sourcesOf` says them; `isHeldHere` may ask for less.
  */
 export async function findGoneClusters(
   clusters: readonly Desired[],
   sources: ManifestSource,
   engine: Engine,
-  workspace: Workspace,
+  allNoted: Readonly<Record<string, ManifestSources>>,
   isHeldHere: (noted: ManifestSources, sources: ManifestSource) => boolean = areFromAmong,
 ): Promise<GoneCluster[]> {
   const wanted = new Set(clusters.map(({ cluster }) => stackNameOf(cluster)));
-  const candidates = Object.entries(allNotes(workspace))
+  const candidates = Object.entries(allNoted)
     .filter(([stack, noted]) => !wanted.has(stack) && isHeldHere(noted, sources))
     .map(([stack]) => stack);
   const gone: GoneCluster[] = [];

@@ -1,4 +1,4 @@
-import { deriveKey, fitsSalt, makeSalt } from "../engine/backend/stack-cipher.js";
+import { fittingKey, makeSalt } from "../engine/backend/stack-cipher.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 
 // Digests of a saved plan are keyed with what the state holds. Of a cluster that is not there yet nothing is held: the
@@ -28,8 +28,8 @@ export async function planKeyOf(
 ): Promise<string | undefined> {
   const passphrase = workspace.passphrase();
   if (passphrase === undefined) return undefined;
-  const key = await deriveKey(passphrase, salt);
-  return fitsSalt(key, salt) ? textOf(key) : undefined;
+  const key = await fittingKey(passphrase, salt);
+  return key && textOf(key);
 }
 
 function textOf(key: Buffer): string {

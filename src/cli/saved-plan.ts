@@ -83,8 +83,8 @@ export class SavedPlanCheck {
     const { salt } = this.saved;
     if (salt === undefined) return;
     const key = await planKeyOf(salt, workspace);
-    if (key === undefined) this.refuse(["the state's passphrase has changed"]);
-    else this.newKey = key;
+    if (key === undefined) throw stale(this.path, ["the state's passphrase has changed"]);
+    this.newKey = key;
   }
 
   /** What a plan is made from now, to be compared. */

@@ -6,7 +6,7 @@ import { machineNameOf } from "./host-name.js";
 import { knownMachines, type PriorState, recordAt } from "./prior-state.js";
 import { machineOfKey, type Target, type TargetMachine } from "./target.js";
 
-/** Annotations of the Machines that an API server holds, by name. */
+/** What Machines are annotated with now, in an API server or in manifests, by name. */
 export type MachineAnnotations = Readonly<Record<string, Annotations>>;
 
 /** The machine of a host, with what it is annotated with. */

@@ -28,6 +28,11 @@ export function hostsInName(name: string): string[] {
     .filter((host) => !host.startsWith("-"));
 }
 
+/** The keys of those hosts. Pure. */
+export function hostKeysInName(name: string, hostKind: string): NodeKey[] {
+  return hostsInName(name).map((host) => nodeKey(hostKind, host));
+}
+
 /** Whether a host's name is one of this machine's. */
 export function isHostOf(machine: string, host: string): boolean {
   return host.startsWith(`${machine}-`) && /^-[0-9a-f]{8}-\d+$/.test(host.slice(machine.length));

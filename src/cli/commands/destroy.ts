@@ -3,7 +3,7 @@ import { isCapstanError } from "../../api/error.js";
 import type { LeftoverPolicy } from "../../api/leftover-policy.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { statementsOf } from "../../api/quoted.js";
-import { objectsOf, stackNameOf } from "../../api/types.js";
+import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -15,7 +15,7 @@ import type { Workspace } from "../../engine/backend/workspace.js";
 import { refuseLostState } from "../../engine/operations/lost-state.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
-import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
+import { refuseNonOwner } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { letGoReason } from "../../plan/changes/changes.js";
@@ -38,10 +38,8 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
-import { readDesired } from "../../manifest/desired.js";
-import { readSources } from "../../manifest/files.js";
-import { annotationsToldBy, type MachineAnnotations } from "../../records/host-machine.js";
-import { type ManifestOptions, overridesOf } from "../manifest-options.js";
+import { annotationsToldBy } from "../../records/host-machine.js";
+import type { ManifestOptions } from "../manifest-options.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
@@ -53,7 +51,13 @@ import {
 } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
 import { planLine } from "../survey-cluster.js";
-import { recordedProvider, refuseMisspelt, refuseNothingNamed, stacksOf } from "./stacks.js";
+import {
+  clustersNamed,
+  recordedProvider,
+  refuseMisspelt,
+  refuseNothingNamed,
+  stacksAmong,
+} from "./stacks.js";
 import { openWorkload } from "../../kube/open-workload.js";
 
 export interface DestroyOptions extends GlobalOptions, ManifestOptions {
@@ -65,6 +69,13 @@ export interface DestroyOptions extends GlobalOptions, ManifestOptions {
   readonly thaw?: string;
 }
 
+interface StackDestroyOptions extends DestroyOptions {
+  /** Asked under the lock: why it is left as it is after all. */
+  readonly unless?: (workspace: Workspace) => string | undefined;
+  /** What the manifests say that were named with it; absent: none speak of it. */
+  readonly desired?: Desired | undefined;
+}
+
 /** capstan destroy: deletes clusters. Exit 3: something is left. */
 export async function destroyCommand(
   named: readonly string[],
@@ -74,21 +85,23 @@ export async function destroyCommand(
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  const stacks = await stacksOf(named, options, engine, context);
+  const clusters = clustersNamed(options, context);
+  const stacks = await stacksAmong(named, clusters, engine);
   await refuseMisspelt(named, engine);
   for (const stack of stacks) {
-    code = Math.max(code, await destroyStack(stack, options, context));
+    const desired = clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
+    code = Math.max(code, await destroyStack(stack, { ...options, desired }, context));
   }
   return code;
 }
 
 /**
- * Destroys one stack under its lock, after asking. `unless`: asked under the lock, why it is left as it is after all.
+ * Destroys one stack under its lock, after asking.
  * Throws a CommandFailure that says what is left behind.
  */
 export async function destroyStack(
   stack: string,
-  options: DestroyOptions & { readonly unless?: (workspace: Workspace) => string | undefined },
+  options: StackDestroyOptions,
   context: CommandContext,
 ): Promise<number> {
   const command = `capstan destroy ${stack}`;
@@ -126,14 +139,14 @@ export async function destroyStack(
 
 /** The destruction of one stack, under its lock. */
 class Destroy {
-  private readonly options: DestroyOptions;
+  private readonly options: StackDestroyOptions;
   private readonly context: CommandContext;
 
   constructor(
     private readonly stack: string,
     private readonly provider: InfrastructureProvider,
     private readonly engine: Engine,
-    { options, context }: { options: DestroyOptions; context: CommandContext },
+    { options, context }: { options: StackDestroyOptions; context: CommandContext },
   ) {
     this.options = options;
     this.context = context;
@@ -144,6 +157,7 @@ class Destroy {
     const { clock, interruption, by } = context;
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
+    const { desired } = options;
     const planning = { provider, clock, stop: interruption.stop, by };
     const destruction = await planDestroy(stack, state, {
       ...planning,
@@ -162,7 +176,8 @@ class Destroy {
         engine,
         onFailure: "keep",
         openWorkload,
-        liveAnnotations: this.toldAnnotations(state),
+        // Whoever names manifests says with them what holds Machines now.
+        liveAnnotations: desired && annotationsToldBy(objectsOf(desired), state),
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),
@@ -179,16 +194,6 @@ class Destroy {
       context.emit({ type: "result", stack, deleted: result.deleted, left });
     }
     throw await this.failure(result, plan);
-  }
-
-  /** Whoever names manifests says with them what holds Machines now; undefined: what is recorded of them counts. */
-  private toldAnnotations(state: StackState): MachineAnnotations | undefined {
-    const { options, context, stack } = this;
-    if (options.file.length === 0) return undefined;
-    const overrides = overridesOf(options, context.env);
-    const { clusters } = readDesired(readSources(options.file), context.providers.all, overrides);
-    const desired = clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
-    return desired && annotationsToldBy(objectsOf(desired), state);
   }
 
   private async failure(failed: Failed, plan: Plan): Promise<CommandFailure> {

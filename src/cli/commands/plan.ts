@@ -33,9 +33,10 @@ export async function planCommand(given: PlanOptions, context: CommandContext): 
   warnOfTimeout(manifests, defaultTimeoutSeconds, context);
   const { engine, workspace } = await openEngine(options, context);
   const sources = sourcesOf(options, context.env);
-  const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
+  const noted = allNotes(workspace);
+  const gone = await findGoneClusters(manifests.clusters, sources, engine, noted);
   refuseGoneClusters(gone, options);
-  for (const { text } of leftBehind(manifests.clusters, sources, allNotes(workspace))) {
+  for (const { text } of leftBehind(manifests.clusters, sources, noted)) {
     context.terminal.error(`warning: ${text}\n`);
   }
   const format = documentFormat(options, context);

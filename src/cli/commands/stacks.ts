@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
-import { dottedName, stackNamed, stackNameOf } from "../../api/types.js";
+import { type Desired, dottedName, stackNamed, stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -16,12 +16,26 @@ export async function stacksOf(
   engine: Engine,
   context: CommandContext,
 ): Promise<string[]> {
+  return stacksAmong(named, clustersNamed(options, context), engine);
+}
+
+/** The clusters of manifests that a command names; none without. */
+export function clustersNamed(
+  options: ManifestOptions,
+  context: CommandContext,
+): readonly Desired[] {
   refuseIdleOverrides(options, options.file);
-  const fromFiles =
-    options.file.length === 0
-      ? []
-      : loadManifests(options, context).clusters.map(({ cluster }) => stackNameOf(cluster));
+  return options.file.length === 0 ? [] : loadManifests(options, context).clusters;
+}
+
+/** The same as `stacksOf`, where the manifests are read already. */
+export async function stacksAmong(
+  named: readonly string[],
+  clusters: readonly Desired[],
+  engine: Engine,
+): Promise<string[]> {
   await refusePaths(named, engine);
+  const fromFiles = clusters.map(({ cluster }) => stackNameOf(cluster));
   const chosen = [...named.map(stackNamed), ...fromFiles];
   return chosen.length > 0 ? [...new Set(chosen)] : engine.stacks.list();
 }

@@ -94,9 +94,10 @@ export async function upCommand(given: UpOptions, context: CommandContext): Prom
   warnOfTimeout(manifests, options.timeout, context);
   const { engine, workspace } = await openEngine(options, context);
   const sources = sourcesOf(options, context.env);
-  const gone = await findGoneClusters(manifests.clusters, sources, engine, workspace);
+  const noted = allNotes(workspace);
+  const gone = await findGoneClusters(manifests.clusters, sources, engine, noted);
   refuseGoneClusters(gone, options);
-  for (const { stack, text } of leftBehind(manifests.clusters, sources, allNotes(workspace))) {
+  for (const { stack, text } of leftBehind(manifests.clusters, sources, noted)) {
     context.terminal.error(`warning: ${text}\n`);
     forgetThese(workspace, stack, sources);
   }

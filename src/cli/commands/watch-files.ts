@@ -17,6 +17,7 @@ import { exitCodes } from "../exit.js";
 import { areFromAmong, findGoneClusters, isAlsoFrom } from "../gone-clusters.js";
 import { overridesOf, sourcesOf } from "../manifest-options.js";
 import {
+  allNotes,
   forgetThese,
   notedManifests,
   rememberFirst,
@@ -40,7 +41,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
     [],
     sources,
     new Engine({ ...opened, providers, interruption }),
-    workspace,
+    allNotes(workspace),
     isAlsoFrom,
   );
   const source = new FileSource(

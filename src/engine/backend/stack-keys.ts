@@ -1,4 +1,4 @@
-import { deriveKey, fitsSalt, makeSalt, originOf } from "./stack-cipher.js";
+import { fitsSalt, fittingKey, makeSalt, originOf } from "./stack-cipher.js";
 import type { Workspace } from "./workspace.js";
 
 /** A key as it is kept in a file: useless to read with another passphrase or salt. */
@@ -48,8 +48,8 @@ export class StackKeys {
     const origin = originOf(passphrase, salt);
     const kept = keyIn(this.workspace.keptKey(stack), origin);
     const isKept = kept !== undefined && fitsSalt(kept, salt);
-    const key = isKept ? kept : await deriveKey(passphrase, salt);
-    if (!isKept && !fitsSalt(key, salt)) return undefined;
+    const key = isKept ? kept : await fittingKey(passphrase, salt);
+    if (key === undefined) return undefined;
     if (!isKept) this.keep(stack, { origin, key: key.toString("base64") });
     this.known.set(salt, key);
     return key;

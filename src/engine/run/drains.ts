@@ -1,8 +1,8 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { clusterNameLabel } from "../../api/schema.js";
-import { keyOf, nodeKey, type NodeKey, nodeName } from "../../graph/graph.js";
-import { hostsInName, isHostKey } from "../../records/host-name.js";
+import { keyOf, type NodeKey, nodeName } from "../../graph/graph.js";
+import { hostKeysInName, isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
 import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import { drainingAmong } from "../../plan/step.js";
@@ -98,9 +98,9 @@ export class Drains {
     };
     const keys = resources.map(({ who }) => keyOf(who));
     const now = leavingAmong(keys, waits);
-    const later = leavingAmong(leavingHostsOf(keys, waits), waits).map((one) => ({
+    const later = leavingAmong(leavingHostsOf(keys, waits), waits).map((one): Leaving => ({
       ...one,
-      goesLater: true,
+      fate: "goesLater",
     }));
     const clearing = await this.cleared([...now, ...later], found, waits);
     const departures = departuresOf(keys, clearing, waits);
@@ -135,7 +135,7 @@ export class Drains {
     const held = heldBy("preDrain", nodes, waits);
     const free = (hosts: typeof there) =>
       hosts.filter(({ key }) => held.every((one) => one.key !== key));
-    const drained = free(nodes).filter(({ goesLater }) => !goesLater);
+    const drained = free(nodes).filter(({ fate }) => fate !== "goesLater");
     if (asks && drained.length > 0) await this.drained(drained, observation, waits);
     return [...held, ...heldBy("preTerminate", free(there), waits)];
   }
@@ -206,10 +206,8 @@ interface OrphanDepartures {
 /** A host that is to go or to be disturbed, and what its machine says of that. */
 interface Leaving {
   readonly key: NodeKey;
-  /** It is changed where it is. */
-  readonly stays: boolean;
-  /** Only what lives with it goes now. */
-  readonly goesLater: boolean;
+  /** It goes now; only what lives with it does; or it stays, and is changed where it is. */
+  readonly fate: "goes" | "goesLater" | "stays";
   readonly terms: DeletionTerms;
   /** How its pods are drained. */
   readonly rules: readonly MachineDrainRule[];
@@ -232,9 +230,7 @@ function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
 /** The hosts that these live with, as far as nobody wants them any more, without those that are among them. */
 function leavingHostsOf(keys: readonly NodeKey[], { goal, provider }: Waits): NodeKey[] {
   const others = new Set([...goal.target.nodes.map(keyOf), ...keys]);
-  const hosts = keys
-    .flatMap((key) => hostsInName(nodeName(key)))
-    .map((host) => nodeKey(provider.hostKind, host));
+  const hosts = keys.flatMap((key) => hostKeysInName(nodeName(key), provider.hostKind));
   return [...new Set(hosts)].filter((host) => !others.has(host));
 }
 
@@ -243,7 +239,7 @@ function disturbedAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   const noHooks = { preDrain: [], preTerminate: [] };
   return withTerms(keys, waits).map((one) => ({
     ...one,
-    stays: true,
+    fate: "stays",
     terms: { ...one.terms, hooks: noHooks, waitsForVolumes: false },
   }));
 }
@@ -256,14 +252,14 @@ function withTerms(hosts: readonly NodeKey[], waits: Waits): Leaving[] {
   return hosts.map((key) => {
     const { machine, annotations, labels = {} } = machineOf(key) ?? {};
     const terms = deletionTermsOf(annotations, machine?.spec.deletion);
-    return { key, stays: false, goesLater: false, terms, rules: rulesFor(labels) };
+    return { key, fate: "goes", terms, rules: rulesFor(labels) };
   });
 }
 
 /** What becomes of hosts whose pods have not moved in time. */
 function allTheSame(nodes: readonly Leaving[]): string {
-  if (nodes.every(({ stays }) => stays)) return "hosts are changed all the same";
-  return nodes.some(({ stays }) => stays)
+  if (nodes.every(({ fate }) => fate === "stays")) return "hosts are changed all the same";
+  return nodes.some(({ fate }) => fate === "stays")
     ? "hosts go, or are changed, all the same"
     : "hosts go all the same";
 }

@@ -1,11 +1,11 @@
 import { sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { identityOf } from "../../compile/compile.js";
-import { dependenciesOf, type GraphNode, keyOf, nodeKey } from "../../graph/graph.js";
+import { dependenciesOf, type GraphNode, keyOf } from "../../graph/graph.js";
 import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import { withSecretFields } from "../../provider/secret-fields.js";
-import { hostsInName, machineNameOf } from "../../records/host-name.js";
+import { hostKeysInName, machineNameOf } from "../../records/host-name.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { clusterIn, machineKey } from "../../records/target.js";
 
@@ -43,5 +43,5 @@ function unknownNode(kind: string, name: string, { hostKind }: InfrastructurePro
   const bare = { kind, name, type: "resource", spec: {} } as const;
   if (kind === hostKind) return { ...bare, parent: machineKey(machineNameOf(name)), dependsOn: [] };
   // A pass depends on none that there is not.
-  return { ...bare, dependsOn: hostsInName(name).map((host) => nodeKey(hostKind, host)) };
+  return { ...bare, dependsOn: hostKeysInName(name, hostKind) };
 }

@@ -25,7 +25,7 @@ export interface RunOptions {
   readonly openWorkload?: OpenWorkload;
   /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
   readonly keys?: KeySource | undefined;
-  /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
+  /** What Machines are annotated with now, where an API server holds them, or manifests were named; absent: what is recorded counts. */
   readonly liveAnnotations?: MachineAnnotations | undefined;
   readonly report: (event: RunEvent) => void;
   /** What the commit stands for, done while the transaction is open: it may happen again. */

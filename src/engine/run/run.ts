@@ -399,12 +399,14 @@ export class Run {
       await payloadsOf(allowed.kind, { ...this.options, goal: this.goal, state: this.state }),
     );
     const deletions = deletionsIn(allowed);
-    const session = this.session({
-      adopts: allowed.kind === "record" || this.goal.transaction.goal.kind === "adopt",
-      recordedTwice: recordedTwice(this.state, deletions),
-      assertEngineAlive: () => engine.assertAlive(),
-      postponed: (event) => terminations.putOff(event, this.options.clock.now()),
-    });
+    const session = this.session(
+      omitUndefined({
+        adopts: allowed.kind === "record" ? true : undefined,
+        recordedTwice: recordedTwice(this.state, deletions),
+        assertEngineAlive: () => engine.assertAlive(),
+        postponed: (event: ResourceEvent) => terminations.putOff(event, this.options.clock.now()),
+      }),
+    );
     const how = passOptionsFor(plan, this.state, allowed);
     terminations.beginPass();
     const result = await engine.pass(plan.stack, program, session, how);

@@ -5,7 +5,13 @@ import { isLost } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import type { UnrecordedCreation } from "./infrastructure.js";
 import { type PlannedHost, spendIncarnations } from "./hosts.js";
-import { hostsInName, isHostKey, isHostOf, splitHostName } from "../../records/host-name.js";
+import {
+  hostKeysInName,
+  hostsInName,
+  isHostKey,
+  isHostOf,
+  splitHostName,
+} from "../../records/host-name.js";
 import type { Observation } from "../observation.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Plan } from "../plan.js";
@@ -89,8 +95,8 @@ export function supersededKeys(prior: PriorState, target: Target, hostKind: stri
   return [...earlier]
     .filter((key) => {
       if (wanted.has(key) || isHostKey(key, hostKind)) return false;
-      const hosts = hostsInName(nodeName(key));
-      return hosts.length === 0 || hosts.some((host) => present.has(nodeKey(hostKind, host)));
+      const hosts = hostKeysInName(nodeName(key), hostKind);
+      return hosts.length === 0 || hosts.some((host) => present.has(host));
     })
     .sort();
 }

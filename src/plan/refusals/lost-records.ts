@@ -2,7 +2,7 @@ import { CapstanError } from "../../api/error.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import { isLost } from "../../provider/failure.js";
 import { isOpen, pendingDeletions } from "../../records/prior-state.js";
-import { hostsInName } from "../../records/host-name.js";
+import { hostKeysInName } from "../../records/host-name.js";
 import type { PlanInput } from "../plan-input.js";
 import type { RemainingPlan } from "../plan.js";
 
@@ -23,7 +23,7 @@ export function refuseLostRecords(
   const living = livingKeys(input);
   const condemned = new Set(pendingDeletions(prior).map(({ key }) => key));
   const isLost = ({ kind, name }: { readonly kind: string; readonly name: string }) => {
-    const hosts = hostsInName(name).map((host) => nodeKey(input.provider.hostKind, host));
+    const hosts = hostKeysInName(name, input.provider.hostKind);
     const serves = hosts.length === 0 || hosts.some((host) => living.has(host));
     const key = nodeKey(kind, name);
     return committed.has(key) && living.has(key) && serves && !condemned.has(key);
