@@ -383,6 +383,19 @@ describe("a cluster whose hosts join each other", () => {
     assert.deepEqual(hosts(engine), []);
   });
 
+  it("takes no worker from its pods while nobody knows its keys, unless it is not to be drained", async () => {
+    const undrained = (name: string) =>
+      annotated({ "machine.cluster.x-k8s.io/exclude-node-draining": "" }, machine(name));
+    const all = [member("cp-0"), undrained("bare"), machine("web")];
+    const engine = await FakeEngine.running(goal(...all), { ...joins, adopt: true });
+    engine.loseState();
+    assert.equal((await engine.up(goal(...all))).kind, "done");
+    const outcome = await engine.up(goal(member("cp-0")));
+    assert.match(outcomeText(outcome), /^stopped untouched: .*: Machine web$/);
+    assert.equal((await engine.up(goal(member("cp-0"), machine("web")))).kind, "done");
+    assert.deepEqual(hosts(engine), ["cp-0.1", "web.1"]);
+  });
+
   it("has Nodes that bear what their Machines want once a change is done", async () => {
     const labelled = (labels: Record<string, string>) => {
       const plain = machine("web");
