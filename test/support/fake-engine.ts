@@ -286,7 +286,10 @@ export class FakeEngine {
       const options = this.runOptions(process, means);
       const rotation = rotationOf(state, to);
       if (rotation.kind === "reached") return { kind: "done", passes: 0 };
-      const { plan, driftFilter } = await planRotation(rotation, state, options);
+      const { plan, driftFilter } = await planRotation(rotation, state, {
+        ...options,
+        openWorkload: this.openWorkload,
+      });
       this.driftFilters.set(plan, driftFilter);
       return this.applied(plan, options);
     });

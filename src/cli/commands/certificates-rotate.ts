@@ -7,6 +7,7 @@ import { planRotation, type Rotation, rotationOf } from "../../engine/operations
 import type { Engine } from "../../engine/pulumi/engine.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
+import { openWorkload } from "../../kube/open-workload.js";
 import { foreseenFailure } from "../../plan/foreseen.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { confirm } from "../confirm.js";
@@ -92,6 +93,7 @@ async function rotate(
     by,
     deadlineMs,
     thaw: options.thaw,
+    openWorkload,
   });
   if (json) emit(planLine(plan));
   else terminal.write(`Keys ${from} -> ${to}: ${stepText(to)}\n\n${planText(plan, terminal)}\n`);

@@ -12,13 +12,16 @@ import {
   targetBack,
 } from "../../engine/operations/apply.js";
 import { isAdopting } from "../../engine/operations/adopt.js";
+import { withFindings } from "../../engine/operations/findings.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
+import { NodeReports } from "../../engine/run/node-reports.js";
 import { observe } from "../../engine/run/observe.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { targetOfRevision } from "../../records/history.js";
+import { foreseenFailure } from "../../plan/foreseen.js";
 import type { Hold, Plan } from "../../plan/plan.js";
 import type { RemovalConsent } from "../../plan/plan-input.js";
 import { type Rollback, rollbackOf } from "../../plan/goal/rollback.js";
@@ -154,7 +157,8 @@ class RollbackCommand {
     }
     const drift = rulesOfRequest(targetBack(state).objects);
     const how = { ...this.planning(provider), drift };
-    await this.carryBack(provider, await planBack(state, "a user asked for it", how));
+    const back = await planBack(state, "a user asked for it", how);
+    await this.carryBack(provider, await this.checked(back, provider));
   }
 
   /** Toward what the last rollback led to: its deletions are finished, and nothing else is done. */
@@ -271,13 +275,28 @@ class RollbackCommand {
     );
   }
 
-  private planTo(
+  private async planTo(
     target: Target,
     provider: InfrastructureProvider,
     goal: TransactionGoal,
   ): Promise<RecordedPlan> {
-    const drift = rulesOfRequest(target.objects);
-    return planRecorded(target, this.state, { ...this.planning(provider), drift, goal });
+    const how = { ...this.planning(provider), drift: rulesOfRequest(target.objects), goal };
+    return this.checked(await planRecorded(target, this.state, how), provider);
+  }
+
+  private async checked(
+    planned: RecordedPlan,
+    provider: InfrastructureProvider,
+  ): Promise<RecordedPlan> {
+    const { clock, interruption } = this.context;
+    const plan = await withFindings(planned.plan, {
+      provider,
+      records: this.state,
+      context: callContext(clock, interruption.stop),
+      observation: planned.observation,
+      reports: new NodeReports(openWorkload),
+    });
+    return { ...planned, plan };
   }
 
   private planning(provider: InfrastructureProvider) {
@@ -313,6 +332,8 @@ class RollbackCommand {
     if (context.json) context.emit(planLine(plan));
     else context.terminal.write(`${planText(plan, context.terminal)}\n`);
     refuseHeld(plan.cluster, plan.held);
+    const foreseen = foreseenFailure(plan);
+    if (foreseen !== undefined) throw foreseen;
     if (!plan.empty) await confirm(`Roll ${plan.cluster} back?`, options.yes === true, context);
   }
 

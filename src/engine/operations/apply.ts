@@ -195,9 +195,10 @@ export interface PlanningOptions
   readonly givenUp?: GivenUp | undefined;
 }
 
-/** A plan toward a recorded graph, and the filter for the run that applies it. */
+/** A plan toward a recorded graph, what it was made from, and the filter for the run that applies it. */
 export interface RecordedPlan {
   readonly plan: Plan;
+  readonly observation: Observation;
   readonly driftFilter: DriftFilter;
 }
 
@@ -285,8 +286,8 @@ export function planToward(
 ): RecordedPlan {
   const { drift = noFilter } = options;
   const request = requestToward(target, state, options);
-  if ("leaves" in drift) return planWithDrift(request, observation, drift);
-  return { plan: planThrough(drift, request, observation), driftFilter: drift };
+  if ("leaves" in drift) return { ...planWithDrift(request, observation, drift), observation };
+  return { plan: planThrough(drift, request, observation), observation, driftFilter: drift };
 }
 
 function requestToward(

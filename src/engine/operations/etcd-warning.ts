@@ -8,7 +8,7 @@ import { ailmentsText, type EtcdHealth } from "../../workload/etcd/etcd-health.j
 import { touchesMembers } from "../run/member-care.js";
 import type { Looked, NodeReports } from "../run/node-reports.js";
 
-interface EtcdQuestion extends Looked {
+export interface EtcdQuestion extends Looked {
   /** What the plan was made from. */
   readonly observation: Observation;
   readonly reports: Pick<NodeReports, "etcdOf">;

@@ -10,8 +10,10 @@ import type { RevisionRecord, TransactionRecord } from "../../records/transactio
 import { standingOf } from "../../transaction/lifecycle.js";
 import type { StackState } from "../backend/state.js";
 import { callContext } from "../run/handler-session.js";
+import { NodeReports } from "../run/node-reports.js";
+import type { OpenWorkload } from "../run/workload-cluster.js";
 import { observeToward, type PlanningOptions, planToward, type RecordedPlan } from "./apply.js";
-import { withPreflight } from "./preflight.js";
+import { withFindings } from "./findings.js";
 import { refuseUnderWay } from "./under-way.js";
 
 /** What a request to rotate a cluster's keys means now. */
@@ -84,6 +86,8 @@ function nextStep(
 interface Rotating extends PlanningOptions {
   /** The fingerprint of an implausible answer of the cloud that is true. */
   readonly thaw?: string | undefined;
+  /** Etcd is asked how it is. */
+  readonly openWorkload: OpenWorkload;
 }
 
 /**
@@ -95,7 +99,7 @@ export async function planRotation(
   state: StackState,
   options: Rotating,
 ): Promise<RecordedPlan> {
-  const { provider, thaw, clock, stop } = options;
+  const { provider, thaw, clock, stop, openWorkload } = options;
   const { objects } = target;
   const observation = await observeToward(target, state, options);
   const held = holdOf(state, observation, { provider, objects, thaw });
@@ -105,9 +109,14 @@ export async function planRotation(
     goal: { kind: "rotateKeys", to },
     removal: {},
   });
-  const context = callContext(clock, stop);
-  const looked = await withPreflight(withHold(plan, held), { provider, prior: state, context });
-  return { plan: looked, driftFilter };
+  const looked = await withFindings(withHold(plan, held), {
+    provider,
+    records: state,
+    context: callContext(clock, stop),
+    observation,
+    reports: new NodeReports(openWorkload),
+  });
+  return { plan: looked, observation, driftFilter };
 }
 
 function noRevision({ transaction }: PriorState): CapstanError {

@@ -37,8 +37,7 @@ import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
 import { planOpenImport } from "./import.js";
 import { findFacts, type FoundFacts } from "./found-facts.js";
-import { withEtcdWarning } from "./etcd-warning.js";
-import { withPreflight } from "./preflight.js";
+import { withFindings } from "./findings.js";
 import { type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
 import { refuseProgramValues } from "./program-values.js";
@@ -160,8 +159,7 @@ export async function survey(input: SurveyInput): Promise<Survey> {
       input.driftRules,
     ),
   );
-  const checked = await withPreflight(found.plan, { provider, prior: state, context });
-  const plan = await withEtcdWarning(checked, {
+  const plan = await withFindings(found.plan, {
     ...looked,
     observation,
     reports: input.nodeReports,

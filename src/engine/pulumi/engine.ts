@@ -1,5 +1,4 @@
 import { CapstanError } from "../../api/error.js";
-import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { ResourceLookup } from "../../dynamic/attached-server.js";
 import { typeTokenOf } from "../../dynamic/protocol.js";
@@ -7,27 +6,16 @@ import { RecordResource } from "../../dynamic/record-resource.js";
 import { systemClock } from "../../provider/clock.js";
 import type { Clock } from "../../provider/port.js";
 import type { PassProgram } from "../../transaction/registration.js";
-import { emptyState } from "../../records/prior-state.js";
-import { inStorageVersions, type KnownProviders } from "../../records/storage-versions.js";
+import type { KnownProviders } from "../../records/storage-versions.js";
 import { BackendStacks } from "./backend-stacks.js";
-import {
-  copyInsteadOf,
-  damageText,
-  isStillCopy,
-  keepState,
-  restore,
-} from "../backend/checkpoint-repair.js";
+import { keepState } from "../backend/checkpoint-repair.js";
 import {
   engineFailed,
-  lastWords,
   lockedByPulumi,
   unlockHint,
   metPassingLock,
-  refuseOtherCluster,
   refusingLocks,
-  writtenMeanwhile,
 } from "./engine-refusals.js";
-import { withoutPasswords } from "../backend/project.js";
 import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { holderLiveness, ownEngine, sightIn } from "../locks/engine-roster.js";
@@ -54,13 +42,13 @@ import {
   lockPatienceMs,
   type LockObservation,
   pollMs,
-  sameRecords,
   untilUnlocked,
 } from "../locks/lock-wait.js";
 import { noticing } from "./noticed-lookup.js";
+import { RecordedStacks } from "./recorded-stacks.js";
 import { settledFirst, settleState } from "./settled-state.js";
 import { StackKeys } from "../backend/stack-keys.js";
-import { parseExport, refuseNonOwner, type StackState, stateOf } from "../backend/state.js";
+import { refuseNonOwner, type StackState } from "../backend/state.js";
 import type { Workspace } from "../backend/workspace.js";
 
 /** Ways to end an engine run early. */
@@ -146,18 +134,25 @@ export class Engine {
   unsettled = false;
   private hasBegun = false;
 
-  /** The state that was last read of a stack, until an engine runs on it. */
-  private readonly lastRead = new Map<string, StackState>();
-  private readonly checkpoints: CheckpointReader;
+  private readonly recorded: RecordedStacks;
   private readonly rooms = new Map<string, Room>();
-  /** Stacks whose state is a copy for which late calls have been waited for. */
-  private readonly doubted = new Set<string>();
-
   constructor(private readonly options: EngineOptions) {
-    const { workspace } = options;
+    const { workspace, providers, changes = false, notice } = options;
     const keys = new StackKeys(workspace);
     this.stacks = new BackendStacks(workspace, keys, (args, what) => this.mustRun(args, what));
-    this.checkpoints = new CheckpointReader(workspace, keys);
+    this.recorded = new RecordedStacks({
+      workspace,
+      providers,
+      checkpoints: new CheckpointReader(workspace, keys),
+      changes,
+      notice,
+      has: (stack) => this.stacks.has(stack),
+      exported: (stack) => this.run(["stack", "export", "--show-secrets", ...this.named(stack)]),
+      isEngineRunning: () => this.running !== undefined,
+      unsettled: () => {
+        this.unsettled = true;
+      },
+    });
   }
 
   /**
@@ -194,77 +189,8 @@ export class Engine {
    * Throws BAD_STATE naming the file when it cannot be read, SCHEMA_NEWER, and BAD_USAGE when the chosen
    * stack of a user's project holds another cluster than the one that `stack` names.
    */
-  async readState(stack: string): Promise<StackState> {
-    if (!(await this.stacks.has(stack))) return { ...emptyState, foreign: [] };
-    // Also where Pulumi is not needed to read the state: the next pass would stumble over it.
-    this.options.workspace.dropDamagedMetadata(stack);
-    const deployment = await this.checkpoints.read(stack);
-    if (deployment !== undefined) return this.remember(this.judged(deployment, stack), stack);
-    const copied = await this.readCopy(stack);
-    if (copied !== undefined) return this.remember(copied, stack);
-    const args = ["stack", "export", "--show-secrets", ...this.named(stack)];
-    const result = await this.run(args);
-    if (result.code === 0) return this.remember(parseExport(result.stdout, stack), stack);
-    const { workspace } = this.options;
-    const where = workspace.checkpointFile(stack) ?? withoutPasswords(workspace.backendUrl);
-    throw new CapstanError({
-      code: "BAD_STATE",
-      source: "engine",
-      subject: stack,
-      message: `cannot read the state of ${stack} in ${where}: ${lastWords(result)}`,
-      hint: "it was left as it is; restore it from a backup, or check backend and passphrase",
-    });
-  }
-
-  /** From the last good copy, for a state that was cut off; undefined for any other, or without a copy. */
-  private async readCopy(stack: string): Promise<StackState | undefined> {
-    const file = this.mendState(stack);
-    const deployment =
-      file === undefined ? undefined : await this.checkpoints.readFile(stack, file);
-    return deployment === undefined ? undefined : this.fromCopy(stateOf(deployment, stack), stack);
-  }
-
-  /** Restores a state that was cut off, if this engine may. Returns the copy's file, if there is one. */
-  private mendState(stack: string): string | undefined {
-    const { workspace, changes = false, notice } = this.options;
-    const copy = copyInsteadOf(workspace, stack);
-    if (copy === undefined) return undefined;
-    const mayRestore = changes && this.running === undefined;
-    const aside = mayRestore ? restore(workspace, stack, copy) : undefined;
-    if (mayRestore) this.doubted.delete(stack);
-    notice?.(damageText(stack, copy, aside));
-    return copy.file;
-  }
-
-  private judged(deployment: JsonObject, stack: string): StackState {
-    const state = stateOf(deployment, stack);
-    const isOld = isStillCopy(this.options.workspace, stack, state.writtenAt ?? "");
-    return isOld ? this.fromCopy(state, stack) : state;
-  }
-
-  /** What was last done may be in no record, and may still happen: it is waited for once. */
-  private fromCopy(state: StackState, stack: string): StackState {
-    if (this.options.changes === true && !this.doubted.has(stack)) this.unsettled = true;
-    this.doubted.add(stack);
-    return { ...state, fromCopy: true };
-  }
-
-  private remember(recorded: StackState, stack: string): StackState {
-    const { workspace, providers } = this.options;
-    refuseOtherCluster(recorded, stack, workspace);
-    const state = inStorageVersions(recorded, providers);
-    if (state.writtenAt !== undefined) this.lastRead.set(stack, state);
-    return state;
-  }
-
-  /**
-   * Throws LOCKED when somebody else has changed what is recorded since it was last read here: what was
-   * decided from that reading is void.
-   */
-  private async expectUnwritten(stack: string, read: StackState): Promise<void> {
-    const now = await this.readState(stack);
-    this.lastRead.delete(stack);
-    if (!sameRecords(read, now)) throw writtenMeanwhile(stack);
+  readState(stack: string): Promise<StackState> {
+    return this.recorded.read(stack);
   }
 
   /** Makes the stack if it is missing, and its settings file if that is. */
@@ -358,7 +284,7 @@ export class Engine {
   private async removeDead(stack: string, locks: readonly HeldLock[]): Promise<void> {
     const { workspace, term } = this.options;
     workspace.dropDamagedMetadata(stack);
-    this.mendState(stack);
+    this.recorded.mend(stack);
     this.unsettled = true;
     // Without the lock nothing else tells whoever comes next.
     await this.beginWork();
@@ -450,10 +376,9 @@ export class Engine {
     session: HandlerSession,
     begin: () => Promise<PulumiResult>,
   ): Promise<PulumiResult> {
-    const read = this.lastRead.get(stack);
-    this.lastRead.delete(stack);
+    const read = this.recorded.takeLastRead(stack);
     if (read !== undefined && this.options.workspace.isShared) {
-      await this.expectUnwritten(stack, read);
+      await this.recorded.expectUnwritten(stack, read);
     }
     const giveUpAtMs = this.clock.now() + patienceMs;
     for (;;) {
@@ -469,7 +394,7 @@ export class Engine {
       const outcome = await untilUnlocked(this.sightOf(stack), giveUpAtMs);
       if (outcome === "held" || this.clock.now() > giveUpAtMs) return result;
       if (outcome === "dead") await this.releaseDeadLock(stack);
-      await this.expectUnwritten(stack, read);
+      await this.recorded.expectUnwritten(stack, read);
     }
   }
 
@@ -478,7 +403,7 @@ export class Engine {
     const { workspace, interruption } = this.options;
     await this.clock.sleep(pollMs, interruption?.stop);
     removeUnfinishedLocks(workspace, stack, this.clock.now());
-    if (read !== undefined) await this.expectUnwritten(stack, read);
+    if (read !== undefined) await this.recorded.expectUnwritten(stack, read);
   }
 
   private roomOf(stack: string): Room {

@@ -35,7 +35,7 @@ export interface EtcdAnswered {
 /** Etcd, asked once. Undefined where it is outside of the cluster's pods. Throws API_SERVER, and what the provider throws. */
 export async function askEtcd(asked: EtcdQuestioned): Promise<EtcdAnswered | undefined> {
   const { bootstrap, observation, records, context, hosts, running } = asked;
-  const cluster = await bootstrap.workloadBeside(observation, running, records, context);
+  const cluster = await bootstrap.workload.beside(observation, running, records, context);
   const nodes = hosts.map(({ node }) => node);
   const report = await cluster.etcd(nodes, context.signal);
   if (report === undefined) return undefined;

@@ -39,7 +39,7 @@ export async function nodesAmong(
   ];
   const [first] = hosts;
   if (first === undefined) return new Map();
-  const cluster = await bootstrap.workloadBeside(observation, first[1], records, context);
+  const cluster = await bootstrap.workload.beside(observation, first[1], records, context);
   const nodes = await cluster.nodes(hosts.map(([, host]) => nodeHostOf(host)));
   return new Map(
     hosts.flatMap(([key, { who }]) => {
@@ -136,7 +136,7 @@ async function keepMarks(
   });
   const [first] = hosts.values();
   if (first === undefined || !keepsControlPlane(target)) return;
-  const cluster = await bootstrap.workloadBeside(observation, first, records, context);
+  const cluster = await bootstrap.workload.beside(observation, first, records, context);
   // First, as pods wait for it.
   if (uncordons) await cluster.uncordon(marked.map(({ host }) => host));
   await cluster.keepMarks(marked);

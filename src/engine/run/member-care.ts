@@ -90,7 +90,7 @@ export class MemberCare {
       const known = { target, records, hostKind, hosts, running };
       const answered = await askEtcd({ ...known, bootstrap, observation, shown, context });
       const seen = hosts.flatMap(({ observed = [] }) => observed);
-      bootstrap.noteEtcd(seen, answered?.health ?? [], answered?.forgotten ?? []);
+      bootstrap.members.noteEtcd(seen, answered?.health ?? [], answered?.forgotten ?? []);
       const health = answered && (await withoutDead(answered, bootstrap, context));
       return health;
     } catch (error) {
@@ -157,7 +157,7 @@ async function withoutDead(
   const leaving = mayLeaveDead(health);
   if (leaving.length === 0) return health;
   const keys = new Set(leaving.flatMap(({ host }) => host ?? []));
-  await bootstrap.removeDead(context, cluster, keys);
+  await bootstrap.members.removeDead(context, cluster, keys);
   return withoutDeadMembers(health);
 }
 

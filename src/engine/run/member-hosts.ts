@@ -18,7 +18,7 @@ interface KnownHosts extends HostRecords {
 }
 
 /** What records and cloud say of the control plane that a new host of this name would join. */
-interface MemberHosts {
+export interface MemberHosts {
   /** Another member has a host, in whatever phase but gone. */
   readonly hasOtherMember: boolean;
   /** A revision with a control plane was committed, or a worker has a host. */

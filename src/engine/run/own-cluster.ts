@@ -10,7 +10,7 @@ export function hasNodes({ bootstrap, goal }: Pick<Waits, "bootstrap" | "goal">)
   return bootstrap !== undefined && keepsControlPlane(goal.target);
 }
 
-/** The cluster of some hosts, as its own API server tells of it. Throws as `RunBootstrap.workloadBeside` does. */
+/** The cluster of some hosts, as its own API server tells of it. Throws as `RunWorkload.beside` does. */
 export async function clusterOf(
   [first]: readonly Observed[],
   observation: Pick<Observation, "observedResources">,
@@ -18,5 +18,5 @@ export async function clusterOf(
 ): Promise<WorkloadCluster | undefined> {
   if (first === undefined) return undefined;
   const context = callContext(waits.clock, waits.stop);
-  return waits.bootstrap?.workloadBeside(observation, first, waits.recorded(), context);
+  return waits.bootstrap?.workload.beside(observation, first, waits.recorded(), context);
 }

@@ -1,4 +1,4 @@
-import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
 import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { deliveryOf, secretNameOf, termsFor } from "../../bootstrap/host/delivery.js";
@@ -6,7 +6,6 @@ import { hostBootstrap } from "../../bootstrap/host/host-bootstrap.js";
 import { caCertHashesOf, roleWith } from "../../bootstrap/host/host-secrets.js";
 import { hostSettings } from "../../bootstrap/host/machine-settings.js";
 import { type BootstrapKind, bootstrapKindOf } from "../../bootstrap/host/member-role.js";
-import { endpointText } from "../../bootstrap/kubeadm/settings.js";
 import { newBootstrapToken } from "../../bootstrap/tokens/bootstrap-token.js";
 import { identityOf, machineToCompile } from "../../compile/compile.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
@@ -25,7 +24,7 @@ import type {
 } from "../../provider/port.js";
 import { hostMachines } from "../../records/host-machine.js";
 import type { PriorState } from "../../records/prior-state.js";
-import { recordedKeys, stageOfHost } from "../../records/recorded-keys.js";
+import { stageOfHost } from "../../records/recorded-keys.js";
 import {
   clusterIn,
   keepsControlPlane,
@@ -36,14 +35,12 @@ import {
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
-import { isHostOf } from "../../records/host-name.js";
 import { presentAmong } from "../../plan/observation.js";
-import type { EtcdHealth } from "../../workload/etcd/etcd-health.js";
 import { hostsToProve, unprovenAmong, withPending } from "./joining-hosts.js";
-import { type DeadMember, deadMembers } from "./dead-members.js";
-import { goneHosts, memberJudge, membersAmong } from "./member-hosts.js";
+import { LeavingMembers } from "./leaving-members.js";
 import { OwedCalls } from "./owed-calls.js";
 import { nodeHostOf } from "./node-host.js";
+import { RunWorkload } from "./run-workload.js";
 import type { OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
 /** How long a token is good for the one host that it was made for. */
@@ -54,8 +51,6 @@ const revokeTimeoutMs = 30_000;
 const nodeDeletionTimeoutSeconds = 10;
 /** An API server that does not answer holds up a look at its hosts, so it is not asked at every one. */
 const silenceMs = 30_000;
-/** How long a member that does not serve is asked to leave before its host goes all the same. */
-const leavePatienceMs = 60_000;
 /** As many as an API server and a store answer without asking to slow down. */
 const settlesAtATime = 8;
 
@@ -89,8 +84,10 @@ type TokensOf = (host: Identity) => Promise<WorkloadCluster>;
  * secrets by their name. Source: docs/adr/0020.
  */
 export class RunBootstrap {
-  private workload:
-    { readonly server: string; readonly store: Promise<WorkloadCluster> } | undefined;
+  /** How the cluster is reached. */
+  readonly workload: RunWorkload;
+  /** How members leave its etcd. */
+  readonly members: LeavingMembers;
   /** When the token of each host has to be extended, milliseconds since the epoch; at once where it was made before. */
   private readonly extendAtMs = new Map<string, number>();
   /** Hosts that this run has let begin a cluster. */
@@ -101,22 +98,15 @@ export class RunBootstrap {
   private readonly joined = new Set<string>();
   /** Hosts that run, and of which nobody could say at the last look whether they have joined, each with why. */
   unproven: ReadonlyMap<NodeKey, string> = new Map();
-  /** Members that have left their control plane. */
-  private readonly left = new Set<string>();
-  /** Since when a member is to leave, by its token, milliseconds since the epoch. */
-  private readonly leavingSinceMs = new Map<string, number>();
-  /** Members whose hosts are gone, or failed and not wanted. */
-  private dead: readonly DeadMember[] = [];
-  /** Those that etcd alone still knows, as it was asked last. */
-  private forgotten: readonly DeadMember[] = [];
-  /** Members whose hosts are there, and that etcd finds ill. */
-  private ill: readonly Observed[] = [];
-  /** Recorded hosts that are positively gone, by name. */
-  private gone: ReadonlySet<string> = new Set();
   /** Nodes of hosts that this run deletes, and tokens of hosts that have joined. */
   readonly owed = new OwedCalls();
 
-  private constructor(private readonly request: BootstrapRequest) {}
+  private constructor(private readonly request: BootstrapRequest) {
+    const { target, terms, provider } = request;
+    this.workload = new RunWorkload(request);
+    const { hostKind } = provider;
+    this.members = new LeavingMembers({ target, hostKind, terms, workload: this.workload });
+  }
 
   /** Of a provider whose hosts take user data, for whoever may ask their clusters. */
   static of(target: Target, { provider, openWorkload }: Means): RunBootstrap | undefined {
@@ -159,13 +149,11 @@ export class RunBootstrap {
     { controlPlane }: TargetMachine,
     records: PriorState,
   ): Promise<HostPlace> {
-    const { provider, target } = this.request;
-    const observed = await this.observed(ctx, who);
-    const endpoint = this.endpointAmong(observed);
+    const observed = await this.workload.listed(ctx, who);
+    const endpoint = this.workload.endpointAmong(observed);
     if (endpoint === undefined) throw noEndpoint(who);
-    const { hostKind } = provider;
-    const known = { target, records, hostKind, observed, gone: this.gone };
-    const kind = bootstrapKindOf({ controlPlane, ...membersAmong(known, who.name) });
+    const beside = this.members.beside(who.name, observed, records);
+    const kind = bootstrapKindOf({ controlPlane, ...beside });
     if (kind === "lost") throw controlPlaneLost(who);
     return { kind, endpoint };
   }
@@ -204,21 +192,6 @@ export class RunBootstrap {
     return userData;
   }
 
-  /** Of the resources of the target alone: another generation may stand beside them. */
-  private endpointAmong(observed: readonly Observed[]): ApiEndpoint | undefined {
-    const wanted = new Set(this.request.target.nodes.map(keyOf));
-    return this.endpointOf(observed.filter(({ who }) => wanted.has(nodeKey(who.kind, who.name))));
-  }
-
-  private endpointOf(observed: readonly Observed[]): ApiEndpoint | undefined {
-    const { provider, target } = this.request;
-    const shared = observed.filter(
-      ({ who, phase }) => phase !== "gone" && who.kind !== provider.hostKind,
-    );
-    const clusterSpec = providerValue(clusterIn(target).spec);
-    return provider.apiEndpoints?.(shared, clusterSpec)[0];
-  }
-
   private async tokenFor(
     kind: BootstrapKind,
     ctx: CallContext,
@@ -230,83 +203,25 @@ export class RunBootstrap {
       this.tokenless.add(who.token);
       return newBootstrapToken();
     }
-    const store = await this.workloadOf(who, at, clock);
-    await this.announce(store, at.keys);
+    const cluster = await this.workload.at(who, at, clock);
+    await this.announce(cluster, at.keys);
     if (kind === "joinControlPlane") {
-      await this.removeDead(ctx, store);
-      await this.removeIll(ctx, at.machine, store);
+      await this.members.removeDead(ctx, cluster);
+      await this.members.removeIll(ctx, at.machine, cluster);
     }
     const nowMs = clock.now();
-    const token = await store.issue(who, nowMs + tokenTtlMs);
+    const token = await cluster.issue(who, nowMs + tokenTtlMs);
     this.extendAtMs.set(who.token, nowMs + tokenTtlMs / 2);
     return token;
   }
 
   /** Hosts find there whom to trust: once in a run, whose hosts are all made with the same keys. */
-  private announce(store: WorkloadCluster, keys: HostKeys): Promise<void> {
-    this.announced ??= store.announce(trustedPem(keys, "ca")).catch((error: unknown) => {
+  private announce(cluster: WorkloadCluster, keys: HostKeys): Promise<void> {
+    this.announced ??= cluster.announce(trustedPem(keys, "ca")).catch((error: unknown) => {
       this.announced = undefined;
       throw error;
     });
     return this.announced;
-  }
-
-  /**
-   * Takes members out of etcd whose hosts are dead: all, or some by their keys. kubeadm lets nobody join an etcd that counts on members
-   * which do not answer. Each is asked for once in a run. One that has only failed may be started again by somebody, and bears the mark of
-   * it. Throws API_SERVER, and what the provider throws.
-   */
-  async removeDead(
-    ctx: CallContext,
-    store: WorkloadCluster,
-    keys?: ReadonlySet<NodeKey>,
-  ): Promise<void> {
-    const due = [...this.dead, ...this.forgotten].filter(({ who }) => !this.left.has(who.token));
-    for (const host of due.filter(({ who }) => keys?.has(keyOf(who)) ?? true)) {
-      if (host.observed !== undefined) await this.leave(ctx, host.observed, store);
-      else await store.removeMember(nodeHostOf(host), ctx.signal);
-      this.left.add(host.who.token);
-    }
-  }
-
-  /** The same for a member that runs, is ill, and gets this one in its place: it leaves before, as it would with its host. */
-  private async removeIll(
-    ctx: CallContext,
-    { name }: TargetMachine,
-    store: WorkloadCluster,
-  ): Promise<void> {
-    const own = this.ill.filter(({ who }) => isHostOf(name, who.name) && !this.left.has(who.token));
-    for (const host of own) await this.leave(ctx, host, store);
-  }
-
-  /** A member leaves etcd for good, and bears the mark of that before it does. */
-  private async leave(ctx: CallContext, host: Observed, store: WorkloadCluster): Promise<void> {
-    ctx.assertEngineAlive();
-    await this.request.terms.markLeft?.(ctx, host);
-    ctx.assertEngineAlive();
-    await store.removeMember(nodeHostOf(host), ctx.signal);
-    this.left.add(host.who.token);
-  }
-
-  /** Which of these hosts are members that etcd finds ill, as it was asked last, and whom it counts on that nobody else knows. */
-  noteEtcd(hosts: readonly Observed[], health: EtcdHealth, forgotten: readonly DeadMember[]): void {
-    this.forgotten = forgotten;
-    const ill = new Set(health.flatMap(({ host, state }) => (state === "ill" ? [host] : [])));
-    this.ill = hosts.filter(({ who }) => ill.has(keyOf(who)));
-  }
-
-  /** Asks nothing yet. */
-  private workloadOf(
-    { cluster }: Identity,
-    { endpoint, keys }: Pick<HostPlace, "endpoint"> & Pick<HostToMake, "keys">,
-    clock: CallContext["clock"],
-  ): Promise<WorkloadCluster> {
-    const server = `https://${endpointText(endpoint)}`;
-    if (this.workload?.server !== server) {
-      const store = this.request.openWorkload({ cluster, server, keys, clock });
-      this.workload = { server, store };
-    }
-    return this.workload.store;
   }
 
   /**
@@ -321,7 +236,7 @@ export class RunBootstrap {
     records: PriorState,
   ): Promise<void> {
     const observed = [...observation.observedResources.values()].filter((one) => one !== "gone");
-    const tokensOf = (who: Identity) => this.workloadAmong(observed, who, records, ctx);
+    const tokensOf = (who: Identity) => this.workload.among(observed, who, records, ctx);
     const wanted = new Set(this.request.target.machines.map(({ host }) => host));
     const hosts = [...presentAmong(keys, observation)].filter(
       ([, { who }]) => who.kind === this.request.provider.hostKind,
@@ -364,7 +279,7 @@ export class RunBootstrap {
     this.unproven = new Map();
     if (first === undefined) return observation;
     try {
-      const cluster = await this.workloadBeside(observation, first, records, ctx);
+      const cluster = await this.workload.beside(observation, first, records, ctx);
       const nodes = await cluster.nodes(waiting.map(nodeHostOf));
       for (const { who } of waiting) if (nodes.has(who.name)) this.joined.add(who.token);
     } catch (error) {
@@ -378,8 +293,7 @@ export class RunBootstrap {
   /** For all hosts that the last revision does not have. */
   settleNew(ctx: CallContext, observation: Observation, records: PriorState): Promise<void> {
     const { hostKind } = this.request.provider;
-    this.dead = deadMembers({ ...this.request, records, hostKind }, observation);
-    this.gone = goneHosts(observation, records, hostKind);
+    this.members.noteLook(observation, records);
     const before = new Set(records.revision?.target.machines.map(({ host }) => host));
     const added = [...observation.observedResources].flatMap(([key, observed]) =>
       observed !== "gone" && observed.who.kind === hostKind && !before.has(key) ? [key] : [],
@@ -441,54 +355,10 @@ export class RunBootstrap {
     }
   }
 
-  /**
-   * Before a host goes: what a store keeps for it, and its member of etcd, without which the others count on it for
-   * their majority. One that does not run, or that nobody is left beside, holds no other up. Throws what the store refuses,
-   * API_SERVER for a member that cannot leave, and NOT_FOUND for one whose cluster's keys nobody knows.
-   */
+  /** Before a host goes: what a store keeps for it, and its member of etcd. Throws what the store refuses, and as `LeavingMembers.release` does. */
   private async release(ctx: CallContext, host: Observed, records: PriorState): Promise<void> {
-    const { who } = host;
-    await this.deleteSecret(ctx, who, records);
-    if (this.left.has(who.token) || !this.isMember(who, records)) return;
-    try {
-      const observed = await this.observed(ctx, who);
-      const known = { ...this.request, records, hostKind: who.kind, observed, gone: this.gone };
-      if (membersAmong(known, who.name).hasOtherMember) {
-        const cluster = await this.workloadAmong(observed, who, records, ctx);
-        // Nobody is marked whose cluster does not answer.
-        await cluster.nodes([nodeHostOf(host)]);
-        await this.leave(ctx, host, cluster);
-      }
-    } catch (error) {
-      if (!isCapstanError(error) || this.mustLeave(host, error, ctx.clock.now())) throw error;
-    }
-    this.left.add(who.token);
-  }
-
-  /** Asks nothing yet. Throws UNKNOWN_PRESENCE while the cloud shows no endpoint, and NOT_FOUND where nobody knows the keys. */
-  async workloadBeside(
-    { observedResources }: Pick<Observation, "observedResources">,
-    { who }: Observed,
-    records: PriorState,
-    ctx: CallContext,
-  ): Promise<WorkloadCluster> {
-    const present = [...observedResources.values()].filter((one) => one !== "gone");
-    return this.workloadAmong(present, who, records, ctx);
-  }
-
-  /** One that serves, always; one that does not may be what keeps its control plane from answering. */
-  private mustLeave(
-    { who, phase, hasLeft }: Observed,
-    error: CapstanError,
-    nowMs: number,
-  ): boolean {
-    const sinceMs = this.leavingSinceMs.get(who.token) ?? nowMs;
-    this.leavingSinceMs.set(who.token, sinceMs);
-    return (
-      phase === "ready" ||
-      hasLeft === true ||
-      (error.retryable && nowMs < sinceMs + leavePatienceMs)
-    );
+    await this.deleteSecret(ctx, host.who, records);
+    await this.members.release(ctx, host, records);
   }
 
   private async forgetNode(
@@ -506,35 +376,11 @@ export class RunBootstrap {
     const timeoutMs = seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1_000;
     const call = async (now: CallContext) => {
       const cluster =
-        this.workload?.store ??
-        this.workloadAmong(await this.observed(now, who), who, records, now);
+        this.workload.current ??
+        this.workload.among(await this.workload.listed(now, who), who, records, now);
       await (await cluster).deleteNode(nodeHostOf(host));
     };
     await this.owed.tryOnce({ timeoutMs, call }, ctx);
-  }
-
-  private isMember({ kind, name }: Identity, records: PriorState): boolean {
-    const { provider, target } = this.request;
-    if (kind !== provider.hostKind || !keepsControlPlane(target)) return false;
-    return memberJudge({ target, records, hostKind: kind })(name);
-  }
-
-  private observed(ctx: CallContext, { cluster, clusterUid }: Identity) {
-    return this.request.provider.inventory(ctx, { cluster, clusterUid });
-  }
-
-  /** Through the shared resources of the target, or of another generation while there are none. */
-  private workloadAmong(
-    observed: readonly Observed[],
-    who: Identity,
-    records: PriorState,
-    { clock }: CallContext,
-  ): Promise<WorkloadCluster> {
-    const endpoint = this.endpointAmong(observed) ?? this.endpointOf(observed);
-    if (endpoint === undefined) throw noEndpoint(who);
-    const keys = recordedKeys(records);
-    if (keys === undefined) throw noKeys(who);
-    return this.workloadOf(who, { endpoint, keys }, clock);
   }
 
   /** What a store keeps for a host, before the host is deleted or once it is a node. Throws what the store refuses. */
