@@ -215,7 +215,10 @@ interface Playing {
   readonly say: (line: string) => void;
 }
 
-/** Plays all lives, some side by side. What a life does not come to is played in another one. */
+/**
+ * Plays all lives, some side by side. What a life does not come to is played in another one: where an operation has passed fewer
+ * boundaries of a kind than the record, as writes are joined when much comes at once, at the one before.
+ */
 async function playAll(
   stages: readonly WatchStage[],
   lives: readonly WatchLife[],
@@ -226,14 +229,31 @@ async function playAll(
   const work = async (stage: WatchStage) => {
     for (let life = queue.shift(); life !== undefined; life = queue.shift()) {
       const played = await playOne(stage, life, playing);
-      results.push(...played);
-      const met = new Set(played.map(({ point }) => point));
-      const left = life.points.filter((point) => !met.has(point));
-      if (left.length > 0) queue.push(lifeOf(left));
+      results.push(...played.met);
+      queue.push(...leftOf(life, played));
     }
   };
   await Promise.all(stages.map(work));
   return results;
+}
+
+/** The life of the points that one has not come to: what it has missed, at the boundary of the same kind before. Pure. */
+export function leftOf({ points }: WatchLife, { met, missed }: Played): WatchLife[] {
+  const told = new Set(met.map(({ point }) => point));
+  const left = points.flatMap((point): WatchPoint[] => {
+    if (told.has(point)) return [];
+    const { boundary } = point;
+    const before = { ...boundary, nth: boundary.nth - 1 };
+    return [missed.has(point) ? { ...point, boundary: before } : point];
+  });
+  return left.length === 0 ? [] : [lifeOf(left)];
+}
+
+/** What became of the points of one life. */
+interface Played {
+  readonly met: readonly Pick<WatchResult, "point">[];
+  /** Operations were over before they came there. */
+  readonly missed: ReadonlySet<WatchPoint>;
 }
 
 /** The results of one life. One that breaks before its first point has failed there. */
@@ -241,8 +261,9 @@ async function playOne(
   stage: WatchStage,
   life: WatchLife,
   { targets, record, options: { out }, say }: Playing,
-): Promise<WatchResult[]> {
+): Promise<Played & { readonly met: readonly WatchResult[] }> {
   const results: WatchResult[] = [];
+  const missed = new Set<WatchPoint>();
   const tell = (result: WatchResult, words: readonly string[]) => {
     results.push(result);
     say(watchResultLine(result));
@@ -255,13 +276,17 @@ async function playOne(
       targets,
       names: record.names,
       tell: (result, world) => tell(result, lastWordsOf(world)),
+      missed: (point) => {
+        missed.add(point);
+        say(`${pointText(point)} | missed, and tried at the one before`);
+      },
     });
   } catch (error) {
-    const point = life.points[results.length];
+    const point = life.points.filter((one) => !missed.has(one))[results.length];
     const stuck = [`before the point: ${(error as Error).message}`];
     if (point !== undefined) tell({ point, verdict: { ...nothingFound, stuck }, seconds: 0 }, []);
   }
-  return results;
+  return { met: results, missed };
 }
 
 function hasPassed({ verdict }: WatchResult): boolean {

@@ -46,7 +46,9 @@ function drawn(operation: WatchOperation): WatchPoint {
 async function lived(stage: WatchStage, life: WatchLife): Promise<WatchResult[]> {
   const results: WatchResult[] = [];
   const tell = (result: WatchResult) => void results.push(result);
-  await playLife(stage, life, { targets, names: undefined, tell });
+  const missed = ({ boundary }: WatchPoint) =>
+    assert.fail(`${watchBoundaryText(boundary)}: missed`);
+  await playLife(stage, life, { targets, names: undefined, tell, missed });
   return results;
 }
 

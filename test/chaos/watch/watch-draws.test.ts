@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { BadUsage } from "../options.js";
 import { writeIn } from "./api-write.js";
 import { commonBoundaries, watchBoundaries, watchBoundaryText } from "./watch-boundary.js";
-import { livesOf, pointsOf } from "./watch-campaign.js";
+import { leftOf, livesOf, pointsOf } from "./watch-campaign.js";
 import { isMeantAt, watchFaults } from "./watch-fault.js";
 import { readWatchOptions } from "./watch-options.js";
 import type { WatchOperation } from "./watch-operation.js";
@@ -112,6 +112,34 @@ describe("the points of the watch loop", () => {
     assert.deepEqual(
       lives.flatMap(({ points }) => points.map(textOf)).sort(),
       draw(1, 10).map(textOf).sort(),
+    );
+  });
+
+  it("are tried at the boundary before where an operation has not come to them", () => {
+    const again = watchBoundaries([row("status", "m"), row("status", "m")], []);
+    const points = pointsOf(
+      { boundaries: new Map([["create", again.slice(2)]]) },
+      { ...options, operations: ["create"], seed: 1, points: undefined },
+    );
+    const [told, missed, unplayed] = points;
+    assert.ok(told && missed && unplayed);
+    const [life] = leftOf(
+      { operations: ["create"], points: [told, missed, unplayed] },
+      { met: [{ point: told }], missed: new Set([missed]) },
+    );
+    assert.deepEqual(
+      life?.points.map(({ boundary: { nth }, fault }) => [nth, fault]),
+      [
+        [1, missed.fault],
+        [2, unplayed.fault],
+      ],
+    );
+    assert.deepEqual(
+      leftOf(
+        { operations: ["create"], points },
+        { met: points.map((point) => ({ point })), missed: new Set() },
+      ),
+      [],
     );
   });
 });

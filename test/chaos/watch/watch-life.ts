@@ -5,7 +5,7 @@ import type { CloudRow } from "../../scenario/ledger-judge.js";
 import { until } from "../../scenario/until.js";
 import { patient } from "../patience.js";
 import type { LifeTargets, ManifestObject } from "../targets.js";
-import type { PlaceVerdict } from "../verdict.js";
+import { type PlaceVerdict, verdictProblems } from "../verdict.js";
 import type { GateHold } from "./api-gate.js";
 import {
   holdAt,
@@ -105,9 +105,11 @@ export async function playLife(
     readonly targets: LifeTargets;
     readonly names: LifeRecord["names"] | undefined;
     readonly tell: (result: WatchResult, world: WatchWorld) => void;
+    /** Told of a point that the operation did not come to, and that ended well. */
+    readonly missed: (point: WatchPoint) => void;
   },
 ): Promise<void> {
-  const { targets, names, tell } = about;
+  const { targets, names, tell, missed } = about;
   const world = await stage.world(targets.create);
   let strangers: readonly CloudRow[] = [];
   try {
@@ -123,9 +125,11 @@ export async function playLife(
           before: strangers,
           after: world.sandbox.rows(),
         });
-        const judged = { ...verdict, laws: [...verdict.laws, ...changed] };
-        tell({ point, verdict: judged, seconds: (Date.now() - begin) / 1000 }, world);
-        const isRight = Object.values(judged).every((one) => (one as string[]).length === 0);
+        const { isMissed, ...shown } = verdict;
+        const judged = { ...shown, laws: [...shown.laws, ...changed] };
+        const isRight = verdictProblems(judged).length === 0;
+        if (isRight && isMissed) missed(point);
+        else tell({ point, verdict: judged, seconds: (Date.now() - begin) / 1000 }, world);
         if (!isRight) return;
       }
       if (operation === "create") {
@@ -139,36 +143,43 @@ export async function playLife(
   }
 }
 
+/** How an operation ended. `isMissed`: it was over before it came to its point, and nobody has met a fault. */
+interface PointVerdict extends PlaceVerdict {
+  readonly isMissed: boolean;
+}
+
 /** A leader meets a fault in an operation, and everything is to come to the same end all the same. */
 async function tryPoint(
   world: WatchWorld,
   point: WatchPoint,
   targets: LifeTargets,
   names: readonly string[] | undefined,
-): Promise<PlaceVerdict> {
+): Promise<PointVerdict> {
   const { operation } = point;
   const wanted = wantedAfter(operation, targets);
   try {
-    await disturb(world, point, targets);
+    const isMissed = !(await disturb(world, point, targets));
     await untilSettled(world, wanted);
     const verdict = await judgeNow(world, wanted, names);
-    if (verdict.unwanted.length === 0) return verdict;
+    if (verdict.unwanted.length === 0) return { ...verdict, isMissed };
     // Where others work on this machine as well, a status may be longer on its way than it takes to look quiet.
     await sleep(patient(settledMs));
     await untilSettled(world, wanted);
-    return await judgeNow(world, wanted, names);
+    return { ...(await judgeNow(world, wanted, names)), isMissed };
   } catch (error) {
-    return { ...nothingFound, stuck: [(error as Error).message], laws: lawsIn(world) };
+    const stuck = [(error as Error).message];
+    return { ...nothingFound, stuck, laws: lawsIn(world), isMissed: false };
   } finally {
     clearFaults(world.sandbox.cloudFile);
   }
 }
 
+/** Whether the operation came to its boundary. Throws where it comes to nothing of the kind. */
 async function disturb(
   world: WatchWorld,
   { operation, boundary, fault, second }: WatchPoint,
   targets: LifeTargets,
-): Promise<void> {
+): Promise<boolean> {
   const leader = world.leader();
   if (leader === undefined) throw new Error("nobody leads");
   const hold = holdAt(world, boundary, hangingBy(fault));
@@ -176,21 +187,20 @@ async function disturb(
   const played = play(world, operation, targets).finally(() => (course.isOver = true));
   played.catch(() => undefined);
   const where = watchBoundaryText(boundary);
-  await until(
-    `the leader to come to ${where}`,
-    () => {
-      if (hold.isReached()) return true;
-      if (course.isOver) throw new Error(`it was over before it came to ${where}`);
-      return false;
-    },
-    120_000,
-  );
+  await until(`the leader to come to ${where}`, () => hold.isReached() || course.isOver, 120_000);
+  if (!hold.isReached()) {
+    if (boundary.nth === 1) throw new Error(`it was over before it came to ${where}`);
+    hold.release("drop");
+    await played;
+    return false;
+  }
   const aftermaths = [await strike(world, fault, leader, hold)];
   if (needsSuccessor(fault) && second !== undefined) {
     aftermaths.push(await strikeSuccessor(world, leader, second));
   }
   await played;
   for (const comesAfter of aftermaths) await comesAfter();
+  return true;
 }
 
 /** Whoever takes over meets a fault in its own work. Nothing for one that has nothing to write. */
