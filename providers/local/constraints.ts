@@ -29,7 +29,7 @@ export function refuseOverQuota(database: DatabaseSync, spec: JsonObject): void 
   });
 }
 
-/** Throws IN_USE, naming what a network holds or what belongs to a host, while there is something. */
+/** Throws IN_USE, naming what a network holds or what a host is registered at, while there is something. */
 export function refuseWhileUsed(database: DatabaseSync, { kind, id }: LocalResource): void {
   if (kind !== "LocalNetwork" && kind !== "LocalHost") return;
   const users = kind === "LocalNetwork" ? usersOf(database, id) : belongingsOf(database, id);
@@ -128,12 +128,13 @@ function usersOf(
     .all(networkId) as unknown as { id: string; kind: LocalKind }[];
 }
 
-/** What belongs to a host and bears marks, oldest first: what was let go stays when the host goes. */
+/** Where a host is registered, oldest first, but for what was let go. Its volumes are detached when it goes. */
 function belongingsOf(database: DatabaseSync, hostId: string): { readonly id: string }[] {
   return database
     .prepare(
       `SELECT id FROM resources
-       WHERE state <> 'terminated' AND token <> '' AND spec ->> 'hostId' = ? ORDER BY rowid`,
+       WHERE kind <> 'LocalVolume' AND state <> 'terminated' AND token <> '' AND spec ->> 'hostId' = ?
+       ORDER BY rowid`,
     )
     .all(hostId)
     .map((row) => ({ id: String(row["id"]) }));

@@ -1,7 +1,8 @@
-import { dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { digestOf } from "../api/digest.js";
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { isReadWith, notedPath } from "../manifest/files.js";
 import type { Overrides } from "../manifest/overrides.js";
 import { nameOfSetting, placeOfSetting, type Setting } from "../manifest/override-forms.js";
 import type { Variables } from "../manifest/variables.js";
@@ -49,17 +50,17 @@ export function sourcesOf(
 ): string[] {
   if (file.includes("-")) return [];
   return [
-    ...file.map((path) => resolve(path)),
+    ...file.map((path) => notedPath(resolve(path))),
     ...set.filter(renames).map(placeOfSetting),
     ...given.map(({ name, value }) => `--var ${name}=${value}`),
     ...varFromEnv.map((name) => `--var-from-env ${name} (${digestOf(env[name] ?? "", 16)})`),
   ];
 }
 
-/** Whether all of one is among others. A file in a folder that was read is, there or not; nothing is of standard input. Pure. */
+/** Whether all of one is among others. A file in a folder that was read is, there or not, and no folder in it; nothing is of standard input. Pure. */
 export function isCovered(source: readonly string[], sources: readonly string[]): boolean {
   const read = new Set(sources);
-  return source.length > 0 && source.every((one) => read.has(one) || read.has(dirname(one)));
+  return source.length > 0 && source.every((one) => isReadWith(one, read));
 }
 
 /** The paths among what `sourcesOf` says. Pure. */

@@ -14,11 +14,11 @@ export function rememberManifests(workspace: Noted, stack: string, from: readonl
 }
 
 /**
- * Remembers which manifests a stack is first changed from, where none are remembered yet: a cluster that is
- * begun may be missing from them later. What led to a revision stays remembered whatever is tried after it.
+ * Remembers which manifests a stack is being changed from, whatever becomes of it: they hold its cluster from now on, and it may be missing
+ * from them later. What led to a revision stays the last that is remembered.
  */
-export function rememberFirst(workspace: Noted, stack: string, from: readonly string[]): void {
-  if (notedManifests(workspace, stack).length === 0) rememberManifests(workspace, stack, from);
+export function rememberBegun(workspace: Noted, stack: string, from: readonly string[]): void {
+  workspace.manifestNotes?.addBefore(stack, from);
 }
 
 /** These manifests hold the stack's cluster no more; others that do are remembered on. */

@@ -91,7 +91,9 @@ export function healthOf(
   const isSilent = transaction.keys !== undefined && observation.nodes === undefined;
   if (isSilent) return noHealth;
   const observed = asNodesTell({ ...observation, unrecorded: [], listed: 0 });
-  const machineOf = hostMachines({ ...transaction.target, objects }, state, liveAnnotations);
+  const machineOf = hostMachines({ ...transaction.target, objects }, state, {
+    live: liveAnnotations,
+  });
   const machines = standingHosts(state);
   const patients = machines.flatMap((machine): Patient[] => {
     const { labels = {}, annotations = {} } = machineOf(machine.host) ?? {};

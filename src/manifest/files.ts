@@ -1,5 +1,5 @@
 import { existsSync, globSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { CapstanError, messageOf } from "../api/error.js";
 import { apiVersion } from "../api/schema.js";
 import type { SourceText } from "./parse.js";
@@ -29,6 +29,20 @@ export function readSources(paths: readonly string[]): SourceText[] {
     message: problems.join("\n"),
     hint: "name files, folders with .yaml, .yml or .json files, patterns, or - for standard input",
   });
+}
+
+/**
+ * What is noted of a path that was read, to be told later by name alone, there or not: a folder that is called like a manifest is marked
+ * as one.
+ */
+export function notedPath(path: string): string {
+  return manifestName.test(path) && isFolder(path) ? `${path}${sep}` : path;
+}
+
+/** Whether reading some paths reads this one as well, as `notedPath` has them: a file in a folder, and nothing deeper. Pure. */
+export function isReadWith(path: string, read: ReadonlySet<string>): boolean {
+  if (read.has(path)) return true;
+  return manifestName.test(path) && !isPattern.test(path) && read.has(dirname(path));
 }
 
 /** The usual causes in words of ours. */

@@ -5,6 +5,7 @@ import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
 import { machineNameOf } from "./host-name.js";
 import { knownMachines, type PriorState, recordAt } from "./prior-state.js";
 import { machineOfKey, type Target, type TargetMachine } from "./target.js";
+import type { TransactionRecord } from "./transaction.js";
 
 /** What Machines are annotated with now, in an API server or in manifests, by name. */
 export type MachineAnnotations = Readonly<Record<string, Annotations>>;
@@ -16,15 +17,23 @@ interface HostMachine {
   readonly annotations: Annotations;
 }
 
+/** What Machines are annotated with, beside what targets say. */
+interface ToldAnnotations {
+  /** Now, in an API server or in manifests that were named. */
+  readonly live?: MachineAnnotations | undefined;
+  /** Of hosts that go when a change is taken back: `TransactionRecord.heldAs`. */
+  readonly heldAs?: TransactionRecord["heldAs"];
+}
+
 /**
  * Tells of hosts which machines they serve, or served: by their records, and of one that no record tells of by its name: its
- * machine may be wanted on another host since. What a target wants counts before what is recorded, and what a Machine of an API
- * server is annotated with before either. Undefined: nobody knows. Pure.
+ * machine may be wanted on another host since. What a target wants counts before what is recorded, what was said of a host when it was to
+ * go before that, and what a Machine is annotated with now before all. Undefined: nobody knows. Pure.
  */
 export function hostMachines(
   target: Target,
   records: PriorState,
-  live: MachineAnnotations = {},
+  { live = {}, heldAs = {} }: ToldAnnotations = {},
 ): (host: NodeKey) => HostMachine | undefined {
   const machines = knownMachines(records);
   for (const machine of target.machines) machines.set(machine.name, machine);
@@ -41,7 +50,7 @@ export function hostMachines(
     return {
       machine,
       labels: object === undefined ? {} : machineLabelsOf(object),
-      annotations: live[machine.name] ?? annotationsIn(object, machine),
+      annotations: live[machine.name] ?? heldAs[host] ?? annotationsIn(object, machine),
     };
   };
 }

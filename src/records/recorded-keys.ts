@@ -31,12 +31,17 @@ export function recordedKeys({
   return keysAt(transaction?.keys, stageOf(transaction?.target));
 }
 
-/** What a transaction records of the keys of hosts: of those that it wants, and of those that are still there. Pure. */
+/**
+ * What a transaction records of the keys of hosts: of those that it wants, and of those that are still there, recorded or shown
+ * without a record: such a one gets a record when a hook holds it. Pure.
+ */
 export function hostKeysOf(
   target: Target,
   prior: PriorState,
+  unrecorded: readonly NodeKey[],
 ): Readonly<Record<NodeKey, KeyStage>> | undefined {
-  const there = cloudResources(prior).map(({ key }) => [key, stageOfHost(prior, key)] as const);
+  const recorded = cloudResources(prior).map(({ key }) => key);
+  const there = [...recorded, ...unrecorded].map((key) => [key, stageOfHost(prior, key)] as const);
   const wanted = target.machines.map(({ host }) => [host, stageOf(target)] as const);
   const stages = new Map([...there, ...wanted]);
   const others = [...stages].filter(([, stage]) => stage !== firstStage);

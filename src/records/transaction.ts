@@ -1,3 +1,4 @@
+import type { Annotations } from "../api/update-policy.js";
 import type { KeyRing } from "../bootstrap/certificates/key-ring.js";
 import type { Target, TargetMachine } from "./target.js";
 import type { NodeKey } from "../graph/graph.js";
@@ -137,6 +138,13 @@ export interface TransactionPayload {
   readonly deletedIds?: Readonly<Record<NodeKey, string>>;
   /** Not to be deleted once it is no longer wanted: it loses its marks and stays. */
   readonly letGo?: readonly NodeKey[];
+  /** Of those what changes before this one have made that were never committed: a way back deletes it. Absent: nothing. */
+  readonly uncommitted?: readonly NodeKey[];
+  /**
+   * Of one that takes a change back: what Machines were annotated with by that change about their deletion, by those of their hosts that go
+   * while they are wanted on others. The revision tells what they were annotated with before. Absent: no such host goes.
+   */
+  readonly heldAs?: Readonly<Record<NodeKey, NonNullable<Annotations>>>;
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly PassedPoint[];
   /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */

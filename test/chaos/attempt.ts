@@ -1,5 +1,5 @@
 import type { Command } from "../scenario/command.js";
-import type { Boundary } from "./boundary.js";
+import { type Boundary, boundaryBefore, BoundaryMissed } from "./boundary.js";
 import { isCopyable } from "./chaos-fault.js";
 import type { Operation } from "./operation.js";
 import { type Place, placeOf, placeText } from "./place.js";
@@ -38,7 +38,17 @@ export interface Result extends Recovered {
   readonly second?: Boundary;
   /** False when the run never came to the boundary. */
   readonly hit: boolean;
+  /** The run was over before it came there, and nothing else was wrong. */
+  readonly missed?: true;
   readonly seconds: number;
+}
+
+/** The same at the boundary of the same kind before, for a job whose run was over before it came to its own. Pure. */
+export function jobBefore(job: Job, results: readonly Result[]): Job | undefined {
+  const boundary = results.some(({ missed }) => missed)
+    ? boundaryBefore(job.aim.boundary)
+    : undefined;
+  return boundary && { ...job, aim: { ...job.aim, boundary } };
 }
 
 /**
@@ -65,7 +75,8 @@ export async function attempt(scene: Scene, job: Job): Promise<Result[]> {
     }
     return results;
   } catch (error) {
-    return [failed("none", false, error)];
+    const missed = error instanceof BoundaryMissed && ({ missed: true } as const);
+    return [{ ...failed("none", false, error), ...missed }];
   } finally {
     await scene.close();
   }

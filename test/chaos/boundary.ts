@@ -25,6 +25,18 @@ export interface Boundary {
   readonly nth: number;
 }
 
+/** A run was over before it came to its boundary: less happened side by side than in the recorded one, or more was joined. */
+export class BoundaryMissed extends Error {
+  constructor(boundary: Boundary, said: string) {
+    super(`it ended before it came to ${boundaryText(boundary)}:\n${said}`);
+  }
+}
+
+/** The boundary of the same kind before; undefined of the first. Pure. */
+export function boundaryBefore(boundary: Boundary): Boundary | undefined {
+  return boundary.nth === 1 ? undefined : { ...boundary, nth: boundary.nth - 1 };
+}
+
 const cloudCalls = ["create", "get", "list", "update", "terminate"];
 
 /** The boundaries around all calls in a ledger, in its order. A call that fails by fault has none. */
@@ -87,13 +99,12 @@ export async function startUpTo(
   const isReached =
     boundary.kind === "call" ? holdCall(sandbox, boundary, how) : hold(sandbox, boundary);
   const command = start();
-  const where = boundaryText(boundary);
   await until(
-    `the run to come to ${where}`,
+    `the run to come to ${boundaryText(boundary)}`,
     () => {
       const reached = isReached();
       if (!reached && command.hasEnded) {
-        throw new Error(`it ended before it came to ${where}:\n${command.said}`);
+        throw new BoundaryMissed(boundary, command.said);
       }
       return reached;
     },

@@ -3,7 +3,7 @@ import { until } from "../scenario/until.js";
 import { S3Backend } from "../scenario/s3-server.js";
 import { Sandbox, type SandboxOptions } from "../scenario/sandbox.js";
 import { lastWords } from "./announcement.js";
-import { attempt, type Job, type Result } from "./attempt.js";
+import { attempt, type Job, jobBefore, type Result } from "./attempt.js";
 import { callBoundaries, fileBoundaries, watchState, writeBoundaries } from "./boundary.js";
 import {
   type Baseline,
@@ -165,6 +165,14 @@ export async function record(
   }
 }
 
+/** One job, where its run comes by. */
+async function attemptedSomewhere(stage: PointStage, job: Job): Promise<Result[]> {
+  const scene = await stage.sceneOf(job.aim.operation, job.ways);
+  const results = await attempt(scene, job);
+  const before = jobBefore(job, results);
+  return before === undefined ? results : attemptedSomewhere(stage, before);
+}
+
 /** Works jobs off, some side by side, and tells each result as soon as it is there. */
 export async function workOff(
   stage: PointStage,
@@ -176,8 +184,7 @@ export async function workOff(
   const queue = jobs.values();
   const work = async () => {
     for (const job of queue) {
-      const scene = await stage.sceneOf(job.aim.operation, job.ways);
-      for (const result of await attempt(scene, job)) {
+      for (const result of await attemptedSomewhere(stage, job)) {
         results.push(result);
         tell(result);
       }

@@ -5,7 +5,14 @@ import { isAlive, killAll, signalAll } from "../scenario/process-tree.js";
 import { PowerSupply } from "../scenario/power-supply.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
-import { aimFault, type Boundary, boundaryText, isMutating, startUpTo } from "./boundary.js";
+import {
+  aimFault,
+  type Boundary,
+  BoundaryMissed,
+  boundaryText,
+  isMutating,
+  startUpTo,
+} from "./boundary.js";
 import { type Operation, startUp } from "./operation.js";
 import { chance } from "./random.js";
 import { exitCodeOf } from "./scene.js";
@@ -234,7 +241,7 @@ export async function spoilAt(
   const isHit = sandbox
     .ledger(begin)
     .some((row) => row.call === what && row.name === name && row.fault?.includes(mode) === true);
-  assert.ok(isHit, `it ended before it came to ${boundaryText(boundary)}:\n${command.said}`);
+  if (!isHit) throw new BoundaryMissed(boundary, command.said);
   clearFaults(sandbox.cloudFile);
   return { code, said: command.said };
 }

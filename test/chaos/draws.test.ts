@@ -3,12 +3,13 @@ import { join } from "node:path";
 import { repository } from "../scenario/sandbox.js";
 import { boundaryText, callBoundaries, writeBoundaries } from "./boundary.js";
 import { isMeant } from "./chaos-fault.js";
-import type { Job } from "./attempt.js";
+import { type Job, jobBefore } from "./attempt.js";
 import { jobsOf, type Matrix, matrixJobs } from "./jobs.js";
 import { operationsOf } from "./operation.js";
 import { BadUsage, readOptions } from "./options.js";
 import { pickBy, sampleBy, seedOf } from "./random.js";
 import { targetsOf, wantedMachines } from "./targets.js";
+import { stuckWith } from "./verdict.js";
 
 const ledgerRow = (call: string, name: string | null) => ({
   seq: 1,
@@ -20,6 +21,30 @@ const ledgerRow = (call: string, name: string | null) => ({
   kind: null,
   id: null,
   cluster: null,
+});
+
+describe("a job whose run was over before it came to its boundary", () => {
+  const boundary = { side: "before", kind: "call", what: "create", name: "api", nth: 2 } as const;
+  const { create: operation } = operationsOf(
+    targetsOf(join(repository, "examples/quickstart")),
+    "s",
+  );
+  const job: Job = { aim: { operation, boundary, fault: "tree" }, ways: ["same"] };
+  const result = {
+    aim: job.aim,
+    recovery: "none",
+    hit: false,
+    seconds: 1,
+    place: undefined,
+    verdict: stuckWith("it ended before"),
+  } as const;
+
+  it("is tried at the one before, as long as there is one, and where nothing else was wrong", () => {
+    const before = jobBefore(job, [{ ...result, missed: true }]);
+    assert.deepEqual(before?.aim.boundary, { ...boundary, nth: 1 });
+    assert.equal(before && jobBefore(before, [{ ...result, missed: true }]), undefined);
+    assert.equal(jobBefore(job, [result]), undefined);
+  });
 });
 
 describe("boundaries", () => {

@@ -5,7 +5,7 @@ import {
   forgetManifests,
   forgetThese,
   notedManifests,
-  rememberFirst,
+  rememberBegun,
   rememberManifests,
 } from "../../src/cli/stack-settings.js";
 import { ManifestNotes, type ManifestSources } from "../../src/engine/backend/manifest-notes.js";
@@ -71,7 +71,7 @@ class Folder {
       isFromHere: () => areFromAmong(noted(), from),
       leave: () => forgetThese(workspace, stack, from),
       remember: (_key, how) => {
-        const note = how === "begun" ? rememberFirst : rememberManifests;
+        const note = how === "begun" ? rememberBegun : rememberManifests;
         note(workspace, stack, from);
       },
       onChange: () => undefined,
@@ -80,12 +80,13 @@ class Folder {
   }
 }
 
-type Act = readonly [folder: 0 | 1 | 2, what: "put" | "take" | "look" | "restart"];
+/** `fail`: it looks, and what it begins comes to no end. */
+type Act = readonly [folder: 0 | 1 | 2, what: "put" | "take" | "look" | "fail" | "restart"];
 
 const courses: fc.Arbitrary<readonly Act[]> = fc.array(
   fc.tuple(
     fc.constantFrom<(0 | 1 | 2)[]>(0, 1, 2),
-    fc.constantFrom<Act[1][]>("put", "take", "look", "look", "restart"),
+    fc.constantFrom<Act[1][]>("put", "take", "look", "look", "fail", "restart"),
   ),
   { maxLength: 20 },
 );
@@ -93,7 +94,7 @@ const courses: fc.Arbitrary<readonly Act[]> = fc.array(
 /** Whose cluster went although they hold it and have said so. Nothing else changes while one of them looks, as under the lock of its stack. */
 async function robbed(course: readonly Act[], notes: ManifestNotes): Promise<string[]> {
   let exists = false;
-  const folders = ["a", "b", "c"].map((name) => new Folder(name, notes, () => exists));
+  const folders = ["a", "b", "a/below"].map((name) => new Folder(name, notes, () => exists));
   for (const [at, what] of course) {
     const folder = folders[at];
     assert.ok(folder);
@@ -108,7 +109,7 @@ async function robbed(course: readonly Act[], notes: ManifestNotes): Promise<str
     if (kind === "want") {
       await folder.source.claim(key);
       exists = true;
-      folder.source.noteKept(key);
+      if (what !== "fail") folder.source.noteKept(key);
       folder.isSeen = true;
     }
     if (kind !== "remove" || !exists) continue;

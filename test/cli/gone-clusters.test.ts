@@ -44,6 +44,12 @@ describe("clusters that other folders may hold", () => {
       files: ["b"],
       want: 0,
     },
+    {
+      name: "one that a folder in what was read holds, too, which is not read with it",
+      noted: { "default.old": [[b], [join(b, "more")]] },
+      files: ["b"],
+      want: 1,
+    },
   ];
   for (const { name, noted, files, want } of cases) {
     it(name, () => {
@@ -65,12 +71,17 @@ describe("a cluster that is to be taken down", () => {
   it("is, where nothing but these manifests has held it", () => {
     assert.equal(among(a), undefined);
     assert.equal(among(a, ["/a/x.yaml"]), undefined);
+    assert.equal(among(["/a/x.yml", "/a/y.json"]), undefined);
   });
 
   it("is left where somebody has applied it from others, moved or destroyed it meanwhile", () => {
     assert.match(among(b) ?? "", /default\.x is left as it is: .* applied from \/b meanwhile/);
     assert.match(among(a, b) ?? "", /left as it is: .* applied from \/b meanwhile/);
     assert.match(among(["/a", "/b"]) ?? "", /left as it is/);
+    for (const below of ["/a/prod", "/a/*", "/a/prod/*.yaml", "/a/p.yaml/", "/a/prod/x.yaml"]) {
+      assert.match(among([below]) ?? "", /left as it is: .* applied from \/a\/p?.* meanwhile/);
+      assert.match(among(a, [below]) ?? "", /left as it is/);
+    }
     assert.match(among([]) ?? "", /left as it is: .* applied from standard input meanwhile/);
     assert.match(among() ?? "", /left as it is: it was destroyed or moved meanwhile/);
   });

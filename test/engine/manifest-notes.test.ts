@@ -50,6 +50,16 @@ describe("the notes of which manifests a stack was changed from", () => {
     assert.deepEqual(notes.read(), {});
   });
 
+  it("are of what only began to change it, too, and not as the last ones", () => {
+    const notes = new ManifestNotes(folder());
+    for (const path of ["/a", "/a", "/b"]) notes.addBefore("default.x", [path]);
+    assert.deepEqual(notes.of("default.x"), [["/b"], ["/a"]]);
+    notes.addBefore("default.x", []);
+    assert.deepEqual(notes.of("default.x"), [["/b"], ["/a"]]);
+    notes.addBefore("default.y", []);
+    assert.deepEqual(notes.of("default.y"), [[]]);
+  });
+
   it("are of standard input until others take its place", () => {
     const notes = new ManifestNotes(folder());
     for (const source of [["/a"], []]) notes.add("default.x", source);

@@ -449,8 +449,10 @@ export class FakeCloud {
     if (this.isGoing(this.stored.get(id))) return process.gate();
     return this.changing(process, { call: "delete", who, id }, () => {
       // What it has accepted and does not show yet uses it as well, and so does what is still going.
-      const isUser = ({ phase, spec, who: { token } }: Observed) =>
-        phase !== "gone" && (spec["networkId"] === id || (spec["hostId"] === id && token !== ""));
+      const isUser = ({ phase, spec, who: { kind, token } }: Observed) =>
+        phase !== "gone" &&
+        (spec["networkId"] === id ||
+          (spec["hostId"] === id && kind !== "LocalVolume" && token !== ""));
       const users = [...this.stored.values()].map((one) => this.seen(one)).filter(isUser);
       if (users.length > 0) {
         throw cloudFailed(`delete ${id}: ${users.map(({ who: { name } }) => name).join()} use it`);
@@ -470,8 +472,12 @@ export class FakeCloud {
     this.stored.set(id, { ...stored, goesUntilMs });
   }
 
-  private disown(process: CommandProcess, { id, who }: Observed): Promise<void> {
+  private disown(process: CommandProcess, { id, who, spec }: Observed): Promise<void> {
     return this.changing(process, { call: "forget", who, id }, () => {
+      const host = this.get(String(spec["hostId"]));
+      if (host !== undefined && host.phase !== "gone" && this.watch.isGoing(host)) {
+        this.watch.blame("order", `${who.name} is let go while ${host.who.name} may still stay`);
+      }
       this.put(id, { who: nobody });
     });
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/api/json.js";
-import type { NodeKey } from "../../src/graph/graph.js";
+import { keyOf, type NodeKey } from "../../src/graph/graph.js";
 import { leadsToNothing } from "../../src/plan/waves/next-action.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { isLettingGo } from "../../src/plan/step.js";
@@ -74,7 +74,11 @@ export class LawWatch {
     }
     for (const step of steps)
       this.shown.add(`${isLettingGo(step) ? "forget" : step.kind} ${step.key}`);
-    for (const { id } of orphaned) this.orphaned.add(id);
+    for (const { id, who, letGo } of orphaned) {
+      this.orphaned.add(id);
+      // It may get a record before, so that it waits for its host.
+      if (letGo === true) this.shown.add(`forget ${keyOf(who)}`);
+    }
     this.name(target.nodes);
     this.uids.add(transaction.clusterUid);
   }
@@ -86,6 +90,11 @@ export class LawWatch {
   /** Whether its record may go, with the resource or without. */
   isLeaving(key: NodeKey): boolean {
     return this.isShown("delete", key) || this.isShown("forget", key);
+  }
+
+  /** Whether some plan of this command takes it away, or lets it go, and has not yet: it bears our marks. */
+  isGoing({ id, who }: Observed): boolean {
+    return who.token !== "" && (this.isLeaving(keyOf(who)) || this.orphaned.has(id));
   }
 
   /**

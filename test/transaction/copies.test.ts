@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { classifyDrift } from "../../src/drift/classify.js";
+import { keyOf } from "../../src/graph/graph.js";
 import { planNotes } from "../../src/plan/changes/notes.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { type EngineSetup, FakeEngine, outcomeText } from "../support/fake-engine.js";
 import type { CommandFault } from "../support/faults.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import { cluster, desiredOf, machine } from "../support/manifests.js";
+import { annotated, cluster, desiredOf, machine } from "../support/manifests.js";
 import { recalling } from "../support/recalling.js";
 import { desiredCluster, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
 
@@ -76,6 +77,19 @@ describe("a copy that somebody makes of a resource with its marks", () => {
       engine.cloud.kill(copy);
       assert.match(outcomeText(await run()), /^(done|rolledBack: a user asked for it)$/, verb);
     }
+  });
+
+  it("is told from a host that a hook holds and that nobody had recorded", async () => {
+    const hook = { "pre-terminate.delete.hook.machine.cluster.x-k8s.io/migrate": "" };
+    const alone = desiredOf([cluster(), member]);
+    const held = desiredOf([cluster(), member, annotated(hook, machine("db"))]);
+    const engine = await FakeEngine.running(alone);
+    await engine.up(held, [{ at: "call", number: 0, what: "killAfter" }]);
+    engine.clock.advance(20 * 60_000);
+    const original = engine.alive()[lastOf(engine)] ?? assert.fail("a host is there");
+    assert.match(outcomeText(await engine.up(alone)), /^stopped owing: .*held by/s);
+    const { who, id } = original;
+    assert.deepEqual(engine.prior.transaction?.deletedIds, { [keyOf(who)]: id });
   });
 
   it("stays when all of its cluster is destroyed, and keeps what it uses", async () => {

@@ -6,6 +6,7 @@ import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { faults } from "../support/histories.js";
 import type { Observed } from "../../src/provider/port.js";
 import { splitHostName } from "../../src/records/host-name.js";
+import type { PriorState } from "../../src/records/prior-state.js";
 import type { CommandFault } from "../support/faults.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { annotated, cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
@@ -14,6 +15,8 @@ interface HoldingCommand {
   readonly verb: "up" | "adopt" | "rollback" | "forget" | "destroy";
   /** Of the hosts that are held; absent: there are to be none. */
   readonly size?: string;
+  /** Of an `up`: the hook is taken off its Machine. */
+  readonly frees?: boolean;
   readonly faults: readonly CommandFault[];
 }
 
@@ -36,6 +39,7 @@ const histories: fc.Arbitrary<HoldingHistory> = fc.record({
           ...(["up", "up", "up", "up", "adopt", "rollback", "forget", "destroy"] as const),
         ),
         size: fc.constantFrom("small", "medium", "large"),
+        frees: fc.boolean(),
         faults: fc.array(faults, { maxLength: 2 }),
       },
       { requiredKeys: ["verb", "faults"] },
@@ -47,11 +51,11 @@ const histories: fc.Arbitrary<HoldingHistory> = fc.record({
 /** Longer than any host takes to come up. */
 const restMs = 20 * 60_000;
 
-function wanted({ hook, whenHostGoes }: HoldingHistory, size?: string): Desired {
+function wanted({ hook, whenHostGoes }: HoldingHistory, size?: string, frees = false): Desired {
   const others = [cluster(), machine("cp-0", { controlPlane: "1.34.2" }), machine("other-0")];
   if (size === undefined) return desiredOf(others);
   const shape = { size, dataVolume: { gib: 1, whenHostGoes } };
-  const hooks = { [`${hook}.machine.cluster.x-k8s.io/migrate`]: "backup" };
+  const hooks = frees ? {} : { [`${hook}.machine.cluster.x-k8s.io/migrate`]: "backup" };
   const held = annotated(hooks, machine("db-0", shape));
   return desiredOf([...others, held, machineSet("web", 1, { size })]);
 }
@@ -61,6 +65,15 @@ function doublesAmong(hosts: readonly Observed[]): string[] {
   const running = hosts.filter(({ phase }) => phase === "ready").map(({ who }) => who.name);
   const generations = running.map((name) => splitHostName(name).generation);
   return running.filter((_, index) => generations.indexOf(generations[index] ?? "") !== index);
+}
+
+/** Whether a hook holds what is recorded now: what was taken back is unsaid, and halfway back both words count. */
+function saysHook({ transaction, revision }: PriorState, before: boolean): boolean {
+  const db = transaction?.target.objects.find(({ metadata }) => metadata.name === "db-0");
+  if (transaction === undefined || db === undefined) return before;
+  const says = Object.keys(db.metadata.annotations ?? {}).length > 0;
+  const isHalfway = transaction.direction === "back" && transaction.number !== revision?.number;
+  return says && (before || !isHalfway);
 }
 
 /** What has gone of a host that a hook holds, or of what lives with it, or is there twice, and how the commands ended. */
@@ -73,7 +86,9 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
   let drains = joins;
   let isKnown = true;
   let wasLost = false;
-  for (const { verb, size, faults: drawn } of history.commands) {
+  let isHooked = true;
+  for (const { verb, size, frees: isFreed = false, faults: drawn } of history.commands) {
+    const frees = verb === "up" && isFreed;
     if (verb === "forget" && engine.prior.transaction === undefined) continue;
     engine.clock.advance(restMs);
     const alive = engine.alive();
@@ -84,7 +99,11 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
     // With the state the hook is lost, unless the manifests still tell of it.
     isKnown &&= verb !== "adopt";
     const isTold = size !== undefined && (verb === "adopt" || verb === "up");
-    const isHeld = (isKnown || isTold) && (drains || history.hook.startsWith("pre-terminate"));
+    const isHeld =
+      isHooked &&
+      !(frees && size !== undefined) &&
+      (isKnown || isTold) &&
+      (drains || history.hook.startsWith("pre-terminate"));
     const runs = (host: string) =>
       alive.some(({ who, phase }) => who.name === host && phase === "ready");
     const own = alive.filter(({ who }) => {
@@ -92,7 +111,7 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
       return isHeld && host !== undefined && runs(host);
     });
     const work = {
-      up: () => engine.up(wanted(history, size), drawn),
+      up: () => engine.up(wanted(history, size, frees), drawn),
       adopt: () => {
         engine.loseState();
         return engine.up(wanted(history, size), drawn);
@@ -102,6 +121,7 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
       destroy: () => engine.destroy(drawn),
     };
     const outcome = await work[verb]();
+    isHooked = saysHook(engine.prior, isHooked);
     isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");
     outcomes.push(`${verb}: ${outcomeText(outcome)}`);
     const left = new Set(engine.alive().map(({ id }) => id));

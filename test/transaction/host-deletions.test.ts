@@ -303,6 +303,24 @@ describe("a host that is deleted", () => {
       assert.deepEqual(engine.cloud.watch.violations, []);
     });
 
+    it("is held by what was said last, also where that is taken back", async () => {
+      for (const [before, after, isHeld] of [
+        [{}, preTerminate, true],
+        [preTerminate, {}, false],
+      ] as const) {
+        const engine = await FakeEngine.running(goal(member, held("small", before)), joins);
+        const wanted = goal(member, machine("other"), held("large", after));
+        await engine.up(wanted, [{ at: "call", number: 4, what: "killAfter" }]);
+        engine.clock.advance(20 * 60_000);
+        const made = engine.hosts().at(-1);
+        assert.match(made?.who.name ?? "", /^web-/);
+        const text = outcomeText(await engine.rollback());
+        assert.equal(text.includes("held by"), isHeld, text);
+        const left = engine.hosts().map(({ id }) => id);
+        assert.equal(left.includes(made?.id ?? ""), isHeld, text);
+      }
+    });
+
     it("has a record from then on, with what lives with it, so that no verb forgets what holds it", async () => {
       const volume = { dataVolume: { gib: 1, whenHostGoes: "keep" as const } };
       const others = [machine("other-0"), machine("other-1")];

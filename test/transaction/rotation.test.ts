@@ -40,6 +40,30 @@ function generations(engine: FakeEngine): string[] {
 const killed: CommandFault = { at: "write", number: 9, what: "killAfter" };
 
 describe("the keys of a cluster are rotated", () => {
+  it("and those of a host that nobody recorded are remembered once a hook has given it a record", async () => {
+    const hook = { "pre-terminate.delete.hook.machine.cluster.x-k8s.io/migrate": "" };
+    const held = annotated(hook, machine("db"));
+    const members = [member("cp-0"), machine("web")];
+    const engine = await FakeEngine.running(goal(...members), joins);
+    for (const to of ["1+2", "2+1", "2"] as const) {
+      assert.equal(outcomeText(await engine.rotate([], to)), "done");
+    }
+    await engine.up(goal(...members, held), [{ at: "call", number: 1, what: "killAfter" }]);
+    engine.clock.advance(20 * 60_000);
+    const left = hosts(engine).filter((host) => host.startsWith("db"));
+    assert.equal(left.length, 1);
+    assert.match(outcomeText(await engine.up(goal(...members))), /^stopped owing: .*held by/s);
+    const bigger = goal(member("cp-0"), machine("web", { size: "large" }));
+    assert.match(outcomeText(await engine.up(bigger)), /^stopped owing: .*held by/s);
+    await engine.settle(goal(...members, machine("db")));
+    assert.deepEqual(
+      hosts(engine).filter((host) => host.startsWith("db")),
+      left,
+    );
+    await engine.settle(goal(...members));
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
   it("in three steps, each with new hosts that trust those which they replace", async () => {
     const engine = await FakeEngine.running(small, joins);
     const before = generations(engine);

@@ -50,6 +50,7 @@ import {
   wayBackNow,
 } from "../outcome.js";
 import { waveLines } from "../wave-text.js";
+import { forgetManifests } from "../stack-settings.js";
 import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
@@ -122,6 +123,7 @@ export async function destroyStack(
       const provider = recordedProvider(stack, state, context);
       if (provider !== undefined) {
         await new Destroy(stack, provider, engine, { options, context }).run();
+        forgetManifests(workspace, stack);
         return exitCodes.done;
       }
       await refuseLostState({

@@ -1,6 +1,7 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Removal } from "../../api/protection.js";
+import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { rulesOfRequest } from "../../drift/plan-with-drift.js";
 import { type ApplyResult, newHostsText } from "../../engine/operations/apply-result.js";
@@ -21,6 +22,7 @@ import { callContext } from "../../engine/run/handler-session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { targetOfRevision } from "../../records/history.js";
+import { annotationsToldBy, type MachineAnnotations } from "../../records/host-machine.js";
 import { foreseenFailure } from "../../plan/foreseen.js";
 import type { Hold, Plan } from "../../plan/plan.js";
 import type { RemovalConsent } from "../../plan/plan-input.js";
@@ -41,7 +43,7 @@ import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
 import { planLine } from "../survey-cluster.js";
-import { recordedProvider, refuseNothingNamed, stacksOf } from "./stacks.js";
+import { clustersNamed, recordedProvider, refuseNothingNamed, stacksAmong } from "./stacks.js";
 import { carryOut } from "./up.js";
 import { openWorkload } from "../../kube/open-workload.js";
 
@@ -57,6 +59,11 @@ export interface RollbackOptions extends GlobalOptions, ManifestOptions {
   readonly allowRemoval?: readonly Removal[];
 }
 
+interface StackRollbackOptions extends RollbackOptions {
+  /** What the manifests say that were named with it; absent: none speak of it. */
+  readonly desired?: Desired | undefined;
+}
+
 /**
  * capstan rollback: takes an open transaction back; without one, goes to an earlier revision. Exit 3:
  * taken back in part only.
@@ -68,15 +75,18 @@ export async function rollbackCommand(
 ): Promise<number> {
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
-  for (const stack of await stacksOf(named, options, engine, context)) {
+  const clusters = clustersNamed(options, context);
+  for (const stack of await stacksAmong(named, clusters, engine)) {
     const command = `capstan rollback ${stack}`;
+    const desired = clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
     await withLockedEngine(
       options,
       context,
       { stack, command, owner: fileOwner },
       async (locked) => {
         const state = await locked.readState(stack);
-        await new RollbackCommand(stack, state, locked, { options, context }).run();
+        const how = { options: { ...options, desired }, context };
+        await new RollbackCommand(stack, state, locked, how).run();
       },
     );
   }
@@ -85,7 +95,7 @@ export async function rollbackCommand(
 
 /** One stack's rollback, under its lock. */
 class RollbackCommand {
-  private readonly options: RollbackOptions;
+  private readonly options: StackRollbackOptions;
   private readonly context: CommandContext;
   private readonly next: FollowUp;
   private held: Hold | undefined;
@@ -95,7 +105,7 @@ class RollbackCommand {
     private readonly stack: string,
     private readonly state: StackState,
     private readonly engine: Engine,
-    { options, context }: { options: RollbackOptions; context: CommandContext },
+    { options, context }: { options: StackRollbackOptions; context: CommandContext },
   ) {
     this.options = options;
     this.context = context;
@@ -209,6 +219,7 @@ class RollbackCommand {
           engine,
           onFailure: "keep",
           openWorkload,
+          liveAnnotations: this.told(),
           timeoutMs,
           report: (event) => progress?.on(event),
           onObservation: (_, observation) => progress?.observed(observation),
@@ -267,12 +278,22 @@ class RollbackCommand {
     if (plan.empty) return;
     const { engine, options, state, next } = this;
     const how = { ...options, rollback: true };
-    await carryOut(
-      plan,
-      state,
-      { engine, provider, driftFilter, options: how, next },
-      this.context,
-    );
+    const liveAnnotations = this.told();
+    const apply = omitUndefined<Parameters<typeof carryOut>[2]>({
+      engine,
+      provider,
+      driftFilter,
+      options: how,
+      next,
+      liveAnnotations,
+    });
+    await carryOut(plan, state, apply, this.context);
+  }
+
+  /** Whoever names manifests says with them what holds Machines now. */
+  private told(): MachineAnnotations | undefined {
+    const { desired } = this.options;
+    return desired && annotationsToldBy(objectsOf(desired), this.state);
   }
 
   private async planTo(

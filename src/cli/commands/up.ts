@@ -54,7 +54,7 @@ import {
   forgetManifests,
   forgetThese,
   notedManifests,
-  rememberFirst,
+  rememberBegun,
   rememberManifests,
 } from "../stack-settings.js";
 import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-plan.js";
@@ -70,6 +70,7 @@ import {
 import { callContext } from "../../engine/run/handler-session.js";
 import { NodeReports } from "../../engine/run/node-reports.js";
 import type { PlanOptions } from "../plan-options.js";
+import type { MachineAnnotations } from "../../records/host-machine.js";
 import { openWorkload } from "../../kube/open-workload.js";
 
 export interface UpOptions extends PlanOptions {
@@ -284,7 +285,7 @@ async function upCluster(
   if (foreseen !== undefined) throw foreseen;
   await confirm(`Apply this to ${plan.cluster}?`, options.yes === true || isAgreed, context);
   await engine.ensureStack(plan.stack, state);
-  rememberFirst(workspace, plan.stack, sources);
+  rememberBegun(workspace, plan.stack, sources);
   const provider = providerFor(cluster.desired.cluster, context.providers.all);
   noteCluster(context.stateDir, {
     clusterUid: plan.transaction.clusterUid,
@@ -341,13 +342,15 @@ interface ApplyContext {
   readonly onEnd?: (end: End) => void;
   /** Of verbs that may make a cluster. */
   readonly keys?: KeySource;
+  /** What Machines are annotated with now, by manifests that were named beside a recorded graph; absent: what is recorded counts. */
+  readonly liveAnnotations?: MachineAnnotations;
 }
 
 /** Applies a plan and tells how it went. Throws a CommandFailure that says what is left behind. */
 export async function carryOut(
   plan: Plan,
   state: StackState,
-  { engine, provider, driftFilter, options, next, onEnd, keys }: ApplyContext,
+  { engine, provider, driftFilter, options, next, onEnd, keys, liveAnnotations }: ApplyContext,
   context: CommandContext,
 ): Promise<void> {
   const { clock } = context;
@@ -367,6 +370,7 @@ export async function carryOut(
       timeoutMs,
       deadlineMs: options.deadline * 1_000,
       keys,
+      liveAnnotations,
       onFailure: options.rollback ? "rollBack" : "keep",
       openWorkload,
       stop: context.interruption.stop,

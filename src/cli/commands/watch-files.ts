@@ -18,9 +18,10 @@ import { areFromAmong, findGoneClusters, isAlsoFrom } from "../gone-clusters.js"
 import { overridesOf, sourcesOf } from "../manifest-options.js";
 import {
   allNotes,
+  forgetManifests,
   forgetThese,
   notedManifests,
-  rememberFirst,
+  rememberBegun,
   rememberManifests,
 } from "../stack-settings.js";
 import { watchLinesSink, tellLines } from "../watch-lines.js";
@@ -55,7 +56,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
       isFromHere: (key) => areFromAmong(notedManifests(workspace, stackOf(key)), sources),
       leave: (key) => forgetThese(workspace, stackOf(key), sources),
       remember: (key, how) => {
-        const note = how === "begun" ? rememberFirst : rememberManifests;
+        const note = how === "begun" ? rememberBegun : rememberManifests;
         note(workspace, stackOf(key), sources);
       },
       onChange: (key) => controller.onChange(key),
@@ -65,6 +66,7 @@ export async function watchFiles(options: WatchOptions, context: CommandContext)
   const tell = watchLinesSink(context);
   const sink: EventSink = (key, event) => {
     if (hasCommitted(event)) rememberManifests(workspace, stackOf(key), sources);
+    if (event.kind === "destroyed") forgetManifests(workspace, stackOf(key));
     tell(key, event);
   };
   const settings = controllerSettings(options, context);

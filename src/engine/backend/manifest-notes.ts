@@ -51,6 +51,18 @@ export class ManifestNotes {
     this.write(stack, [...without(without(sources, []), source), source]);
   }
 
+  /**
+   * Beside others, and not as the last ones: they hold the cluster, and have not led to what there is. Nothing of standard input, which
+   * nobody can read again. Throws NO_SPACE, NOT_WRITABLE.
+   */
+  addBefore(stack: string, source: ManifestSource): void {
+    const sources = this.of(stack);
+    const isKnown = sources.some((one) => sameJson(one, source));
+    if (!isKnown && (source.length > 0 || sources.length === 0)) {
+      this.write(stack, [source, ...sources]);
+    }
+  }
+
   /** Throws NO_SPACE, NOT_WRITABLE. */
   takeOut(stack: string, isOut: (source: ManifestSource) => boolean): void {
     const sources = this.of(stack);

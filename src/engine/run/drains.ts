@@ -247,7 +247,8 @@ function disturbedAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
 /** One whose machine nobody knows is as any other. */
 function withTerms(hosts: readonly NodeKey[], waits: Waits): Leaving[] {
   const { goal, liveAnnotations } = waits;
-  const machineOf = hostMachines(goal.target, waits.recorded(), liveAnnotations);
+  const { heldAs } = goal.transaction;
+  const machineOf = hostMachines(goal.target, waits.recorded(), { live: liveAnnotations, heldAs });
   const rulesFor = drainRulesIn(goal.target);
   return hosts.map((key) => {
     const { machine, annotations, labels = {} } = machineOf(key) ?? {};

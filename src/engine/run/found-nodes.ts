@@ -5,7 +5,7 @@ import { dependenciesOf, type GraphNode, keyOf } from "../../graph/graph.js";
 import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import { withSecretFields } from "../../provider/secret-fields.js";
-import { hostKeysInName, machineNameOf } from "../../records/host-name.js";
+import { hostKeysInName, hostsInName, machineNameOf } from "../../records/host-name.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { clusterIn, machineKey } from "../../records/target.js";
 
@@ -36,6 +36,17 @@ export function foundNodes(
     return [omitUndefined({ ...node, spec: seen.spec, dependsOn: dependenciesOf(node) })];
   });
   return withSecretFields(nodes, provider);
+}
+
+/** Those of what nobody recorded that are to be let go, while a host with which they live is recorded. Pure. */
+export function besideTheirHosts(
+  orphaned: readonly OrphanedResource[],
+  { resources }: Pick<PriorState, "resources">,
+): OrphanedResource[] {
+  const hosts = new Set(resources.map(({ name }) => name));
+  return orphaned.filter(
+    ({ who, letGo }) => letGo === true && hostsInName(who.name).some((one) => hosts.has(one)),
+  );
 }
 
 /** Where a name says that it belongs. */

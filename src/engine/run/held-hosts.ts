@@ -57,9 +57,15 @@ function hintFor({ transaction: { owner, goal } }: Pick<Plan, "transaction">): s
   if (owner !== fileOwner) {
     return "whoever has set the annotation takes it off the Machine; then the deletion goes on by itself";
   }
+  const verbs: Partial<Record<typeof goal.kind, string>> = {
+    destroy: "destroy",
+    rollback: "rollback",
+    takeBack: "rollback",
+  };
+  const verb = verbs[goal.kind];
   const goesOn =
-    goal.kind === "destroy"
-      ? "capstan destroy with -f and those manifests goes on"
-      : "the next capstan up goes on";
+    verb === undefined
+      ? "the next capstan up goes on"
+      : `capstan ${verb} with -f and those manifests goes on`;
   return `once its owner is done, take the annotation off the Machine, or off the template of its set, in the manifests; ${goesOn}`;
 }

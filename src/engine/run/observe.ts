@@ -8,6 +8,7 @@ import { acceptedIn } from "../../dynamic/recorded.js";
 import { unknownPresence } from "../../dynamic/resource-refusals.js";
 import { copiesAmong } from "../../plan/decisions/copies.js";
 import { recordedHostOf } from "../../plan/decisions/satellites.js";
+import { hostKeysInName } from "../../records/host-name.js";
 import type { Observation, ObservedResource } from "../../plan/observation.js";
 import {
   cloudResources,
@@ -68,9 +69,14 @@ export async function observe(
   const isGone = (one: RecordedResource) => unlisted.get(one.key) === "gone" || isShownGone(one);
   const gone = new Set(recorded.filter(isGone).map(({ key }) => key));
   // After its host nothing of it is ours any more, as a state finds out that is older than that.
+  const keys = new Set(recorded.map(({ key }) => key));
   const hasOutlived = (one: RecordedResource) => {
-    const host = isKept(one.inputs) ? recordedHostOf(one, provider) : undefined;
-    return host !== undefined && gone.has(host);
+    if (!isKept(one.inputs)) return false;
+    const host = recordedHostOf(one, provider);
+    if (host !== undefined) return gone.has(host);
+    // The pass that deletes its host registers it as depending on nothing that goes.
+    const hosts = hostKeysInName(one.name, provider.hostKind);
+    return hosts.every((key) => gone.has(key) || !keys.has(key));
   };
   const lost = recorded.filter(
     (one) => unlisted.get(one.key) === "gone" && !letGo.has(one.key) && !hasOutlived(one),

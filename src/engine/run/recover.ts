@@ -61,13 +61,19 @@ export function refuseTwins(resources: readonly OrphanedResource[]): void {
   }
 }
 
-/** Newest first, as nothing of it is in the engine's record, which would know the order. */
+/**
+ * Newest first, as nothing of it is in the engine's record, which would know the order. What is let go comes after all that is deleted,
+ * and a host before what lives with it: that would be nobody's, should the host stay after all.
+ */
 async function removeOrphaned(
   resources: readonly OrphanedResource[],
   { session, context }: RecoveryTools,
 ): Promise<void> {
   const { lookup } = session();
-  for (const { id, who } of resources.toReversed()) {
+  const [letGo, deleted] = [true, false].map((isLetGo) =>
+    resources.filter((one) => (one.letGo === true) === isLetGo),
+  );
+  for (const { id, who } of [...(deleted ?? []).toReversed(), ...(letGo ?? [])]) {
     context.signal.throwIfAborted();
     await lookup(who.kind).delete(id, { who });
   }

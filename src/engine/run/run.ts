@@ -2,9 +2,9 @@ import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
-import { keyOf, type NodeKey } from "../../graph/graph.js";
+import { type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
 import { leadsToNothing } from "../../plan/waves/next-action.js";
-import type { Plan, RemainingPlan } from "../../plan/plan.js";
+import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
 import type { CallContext } from "../../provider/port.js";
@@ -25,7 +25,7 @@ import {
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { finishNodes } from "./cluster-nodes.js";
-import { foundNodes } from "./found-nodes.js";
+import { besideTheirHosts, foundNodes } from "./found-nodes.js";
 import { MemberCare } from "./member-care.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
@@ -286,20 +286,33 @@ export class Run {
     this.state = await recover(recovery, plan.stack, this.state, this.tools());
   }
 
-  /** What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. */
+  /**
+   * What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. So does what is to
+   * outlive a host that has one: it is let go after that.
+   */
   private async remove(removal: OrphanRemoval, plan: RemainingPlan): Promise<void> {
+    this.inventory = undefined;
+    const early = this.nodesOf(besideTheirHosts(removal.resources, this.state), plan);
+    if (early.length > 0) return this.record(early, plan);
     const { going, staying, held } = await this.drains.removal(removal, this.waits());
     // It is told of one by one.
     const now = { ...removal, resources: going };
     this.state = await recover(now, plan.stack, this.state, this.tools());
-    this.inventory = undefined;
     if (held === undefined) return;
+    const found = this.nodesOf(staying, plan);
+    if (found.length < staying.length) throw held;
+    await this.record(found, plan);
+  }
+
+  private nodesOf(resources: readonly OrphanedResource[], plan: RemainingPlan) {
     const { state, observed, options } = this;
     const shown = observed?.unrecorded ?? [];
-    const found = foundNodes(staying, plan, { state, shown, provider: options.provider });
-    if (found.length < staying.length) throw held;
+    return foundNodes(resources, plan, { state, shown, provider: options.provider });
+  }
+
+  private record(found: readonly GraphNode[], plan: RemainingPlan): Promise<void> {
     for (const node of found) this.shown.add(`delete ${keyOf(node)}`);
-    await this.pass(plan, { kind: "record", found });
+    return this.pass(plan, { kind: "record", found });
   }
 
   /** What was kept for hosts that are no longer to be made goes while a record still names them. */
@@ -358,7 +371,7 @@ export class Run {
 
   private async commit(
     plan: RemainingPlan,
-    { deletions, reason }: Extract<Action, { kind: "commit" }>,
+    { deletions, later, reason }: Extract<Action, { kind: "commit" }>,
   ): Promise<void> {
     if (deletions.length > 0) this.announce([], deletions, reason);
     const { going, held } = await this.drains.departures({ plan, deletions }, this.waits());
@@ -373,7 +386,7 @@ export class Run {
       this.options.report({ kind: "committed", revision: this.goal.transaction.number });
     }
     if (this.terminations.keys.length > 0) return;
-    this.closed = held === undefined;
+    this.closed = held === undefined && later.length === 0;
     // What is owed now, or left by a way back, is decided by what is recorded.
     if (this.closed && this.goal.transaction.direction === "forward") return;
     this.state = await this.options.engine.readState(this.goal.stack);

@@ -2,12 +2,13 @@ import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import { importedIds, openImport } from "../../records/imports.js";
 import { cloudResources, isOpen, type PriorState } from "../../records/prior-state.js";
 import { machineKey } from "../../records/target.js";
+import { directionOf, type TransactionGoal } from "../../records/transaction.js";
 import { recordedHostOf } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
 
 /**
  * What is not to be deleted when it goes: it loses our marks and stays. Those are the hosts of a machine that is to
- * be forgotten, with what lives with them, what was imported where a rollback leads back behind it, and what is owed. Pure.
+ * be forgotten, what was imported where a rollback leads back behind it, each with what lives with it, and what is owed. Pure.
  */
 export function letGoIn({
   goal,
@@ -24,14 +25,32 @@ export function letGoIn({
   const hosts = new Set(leaving.map(({ key }) => key));
   const livingWith = recorded.filter((one) => {
     const host = recordedHostOf(one, provider);
-    return goal.kind === "forget" && host !== undefined && hosts.has(host);
+    return host !== undefined && hosts.has(host);
   });
   const seen = new Set([
     ...recorded.map(({ key }) => key),
     ...unrecorded.map(({ who }) => nodeKey(who.kind, who.name)),
   ]);
-  const owed = owedIn(prior).filter((key) => isOpen(prior) || seen.has(key));
+  const owed = owedIn(prior, goal).filter((key) => isOpen(prior) || seen.has(key));
   return new Set([...owed, ...[...leaving, ...livingWith].map(({ key }) => key)]);
+}
+
+/**
+ * Of what is let go what changes have made that were never committed, and that others have taken the place of: a way back deletes it, as it
+ * deletes all that they made. Pure.
+ */
+export function uncommittedAmong(
+  letGo: ReadonlySet<NodeKey>,
+  { prior, goal }: Pick<PlanInput, "prior" | "goal">,
+): NodeKey[] {
+  const { transaction, revision } = prior;
+  if (!isOpen(prior) || transaction === undefined || directionOf(goal) === "back") return [];
+  const committed = new Set(revision?.target.nodes.map(keyOf));
+  const kept = transaction.target.nodes.filter(({ keep }) => keep === true).map(keyOf);
+  const made = kept.filter((key) => !committed.has(key));
+  return [...new Set([...(transaction.uncommitted ?? []), ...made])].filter((key) =>
+    letGo.has(key),
+  );
 }
 
 /**
@@ -39,10 +58,14 @@ export function letGoIn({
  * mind, seen or not, wanted again or not: a call of somebody dead may still put marks on, and the way back may lead to
  * before it was wanted. What is wanted once that is committed is ours.
  */
-function owedIn(prior: PriorState): NodeKey[] {
-  const { letGo = [], target } = prior.transaction ?? {};
+function owedIn(prior: PriorState, goal: TransactionGoal): NodeKey[] {
+  const { letGo = [], uncommitted = [], target } = prior.transaction ?? {};
   const imported = openImport(prior);
-  if (isOpen(prior)) return imported === undefined ? [...letGo] : [...letGo, imported.host];
+  if (isOpen(prior)) {
+    const made = new Set(directionOf(goal) === "back" ? uncommitted : []);
+    const owed = letGo.filter((key) => !made.has(key));
+    return imported === undefined ? owed : [...owed, imported.host];
+  }
   const wanted = new Set(target?.nodes.map(keyOf));
   return letGo.filter((key) => !wanted.has(key));
 }

@@ -247,6 +247,7 @@ function assemble(
   };
   const shown = { ...withoutSecretValues(changes, { target, prior, provider }), target };
   const { orphaned, unrecorded } = unknownResources(input, target, letGo);
+  const found = orphaned.map(({ who }) => keyOf(who));
   const passed = passedPoints(input);
   const leaving = leavingHosts(input, new Set(toDelete.map(({ key }) => key)), target);
   refuseUnlessAsked(input, target, passed);
@@ -258,12 +259,14 @@ function assemble(
     differing: new Set([...steps.map(({ key }) => key), ...stale, ...left]),
     undo,
     spent: spendIncarnations(spentSoFar(input), hosts.map(nameOfHost)),
-    hostKeys: hostKeysOf(target, prior),
+    hostKeys: hostKeysOf(target, prior, found),
     givenUp: givenUpBy(input, target),
     passed,
     former: formerMachines(prior, { leaving, orphaned }, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
-    letGo: [...letGo],
+    letGo,
+    leaving,
+    orphaned,
     summary: () => summaryOf({ ...shown, cluster: target.cluster }),
   });
   const idle = isIdle(prior, transaction.number);

@@ -1,14 +1,16 @@
 import { sameJson } from "../../api/json.js";
 import { deletionAnnotationsAmong } from "../../api/machine-annotations.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { Annotations } from "../../api/update-policy.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
-import { recordedAnnotations } from "../../records/host-machine.js";
+import { hostMachines, recordedAnnotations } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
 import type { PlannedTransaction, RemainingPlan } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
+import { uncommittedAmong } from "../decisions/letting-go.js";
 import { deadlineAtMs } from "../deadline.js";
 import type { Step } from "../step.js";
 import { withObjects } from "../../records/taken-back.js";
@@ -42,7 +44,9 @@ export function transactionOf(
     readonly givenUp: TransactionRecord["givenUp"];
     readonly former: readonly TargetMachine[];
     readonly superseded: readonly NodeKey[];
-    readonly letGo: readonly NodeKey[];
+    readonly letGo: ReadonlySet<NodeKey>;
+    readonly leaving: RemainingPlan["leaving"];
+    readonly orphaned: RemainingPlan["orphaned"];
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -82,28 +86,60 @@ export function transactionOf(
     hostKeys: found.hostKeys,
     summary: goal.kind === "move" ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
-    crossed: found.passed.length > 0 ? found.passed : undefined,
-    former: found.former.length > 0 ? found.former : undefined,
-    superseded: found.superseded.length > 0 ? found.superseded : undefined,
-    letGo: found.letGo.length > 0 ? found.letGo : undefined,
+    crossed: unlessEmpty(found.passed),
+    former: unlessEmpty(found.former),
+    superseded: unlessEmpty(found.superseded),
+    letGo: unlessEmpty([...found.letGo]),
+    uncommitted: unlessEmpty(uncommittedAmong(found.letGo, input)),
+    heldAs: heldAs(input, found),
     copies: input.copies?.map(({ id }) => id),
-    deletedIds: deletedIdsOf(prior, found.steps),
+    deletedIds: deletedIdsOf(prior, found),
     cloud,
     programValues: last?.programValues,
   });
 }
 
-/** Of what has a record: what has none is known by nothing but its marks. */
+function unlessEmpty<T>(all: readonly T[]): readonly T[] | undefined {
+  return all.length > 0 ? all : undefined;
+}
+
+/**
+ * What the objects of a change that is taken back say about the deletion of hosts. Whoever asks for a revision asks for what that says, and
+ * of a Machine that is not wanted any more `former` tells.
+ */
+function heldAs(
+  { prior, planGoal, goal }: PlanInput,
+  { leaving, orphaned }: Pick<RemainingPlan, "leaving" | "orphaned">,
+): TransactionRecord["heldAs"] {
+  const { transaction } = prior;
+  const isTaking = goal.kind === "takeBack" && planGoal.kind === "recorded";
+  if (!isTaking || transaction === undefined) return undefined;
+  const wanted = new Set(planGoal.target.machines.map(({ name }) => name));
+  const machineOf = hostMachines(transaction.target, prior, { heldAs: transaction.heldAs });
+  const going = [...leaving.map(({ host }) => host), ...orphaned.map(({ who }) => keyOf(who))];
+  const said = going.flatMap((host): [NodeKey, NonNullable<Annotations>][] => {
+    const { machine, annotations } = machineOf(host) ?? {};
+    if (machine === undefined || !wanted.has(machine.name)) return [];
+    return [[host, deletionAnnotationsAmong(annotations)]];
+  });
+  return said.length > 0 ? Object.fromEntries(said) : undefined;
+}
+
+/** Also of what has no record, which a hook may give it, but for what bears one name twice: each of them may be ours. */
 function deletedIdsOf(
   { resources }: PriorState,
-  steps: readonly Step[],
+  { steps, orphaned }: Pick<RemainingPlan, "steps" | "orphaned">,
 ): TransactionRecord["deletedIds"] {
   const wanted = new Set(steps.flatMap(({ kind, key }) => (kind === "delete" ? [] : [key])));
   const ids = steps.flatMap(({ kind, key }): [NodeKey, string][] => {
     const id = kind === "delete" && !wanted.has(key) ? recordAt(resources, key)?.id : undefined;
     return id === undefined ? [] : [[key, id]];
   });
-  return ids.length > 0 ? Object.fromEntries(ids) : undefined;
+  const left = orphaned
+    .map(({ id, who }): [NodeKey, string] => [keyOf(who), id])
+    .filter(([key], _, found) => found.filter(([other]) => other === key).length === 1);
+  const all = [...left, ...ids];
+  return all.length > 0 ? Object.fromEntries(all) : undefined;
 }
 
 /** With what earlier attempts since the last revision have touched, as long as it is recorded or may be wanted again. */

@@ -45,10 +45,10 @@ function machinesInNeed(plan: RemainingPlan, prior: PriorState): string[] {
 
 /** The machines from whose hosts pods are to move away, before those go or are disturbed. */
 function drainedMachines(
-  { leaving, machines, target, transaction: { letGo } }: RemainingPlan,
+  { leaving, machines, target, transaction: { letGo, heldAs } }: RemainingPlan,
   prior: PriorState,
 ): ReadonlySet<string> {
-  const machineOf = hostMachines(target, prior);
+  const machineOf = hostMachines(target, prior, { heldAs });
   const drains = (host: NodeKey) => deletionTermsOf(machineOf(host)?.annotations).drains;
   const going = leaving.filter(
     ({ host, failed }) => !failed && letGo?.includes(host) !== true && drains(host),

@@ -65,7 +65,9 @@ function courseOf(given: RemainingPlan, etcdBefore: EtcdHealth): Course {
       if (action.deletions.length > 0) {
         waves.push({ keys: action.deletions, reason: action.reason });
       }
-      return { waves };
+      if (action.later.length === 0) return { waves };
+      for (const key of action.deletions) applied.add(key);
+      continue;
     }
     if (action.kind === "removeLeftovers") {
       waves.push({ keys: [], reason: leftoverReason(action) });

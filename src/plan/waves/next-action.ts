@@ -1,8 +1,9 @@
-import type { NodeKey } from "../../graph/graph.js";
+import { type NodeKey, nodeName } from "../../graph/graph.js";
+import { hostsInName } from "../../records/host-name.js";
 import { leftoversToRemove } from "../leftovers.js";
 import type { RemainingPlan } from "../plan.js";
 import type { Leftover } from "../../provider/leftovers.js";
-import type { Step } from "../step.js";
+import { isLettingGo, type Step } from "../step.js";
 import {
   type HostSet,
   hostSetOf,
@@ -26,8 +27,13 @@ export type NextAction =
     }
   /** Nothing is left that could be deleted: what remains are the records of the transaction itself. */
   | { readonly kind: "clear"; readonly reason: string }
-  /** The pass that commits the revision and then deletes. */
-  | { readonly kind: "commit"; readonly deletions: readonly NodeKey[]; readonly reason: string };
+  /** The pass that commits the revision and then deletes. `later`: what may go once that is gone. */
+  | {
+      readonly kind: "commit";
+      readonly deletions: readonly NodeKey[];
+      readonly later: readonly NodeKey[];
+      readonly reason: string;
+    };
 
 /**
  * What may happen next: infrastructure and control plane first, one member at a time; then workers, as
@@ -41,7 +47,25 @@ export function nextAction(
   steps = stepsByKey(plan),
 ): NextAction {
   const hostSet = hostSetOf(plan, progress, steps);
-  return withSatellites(actionOf(plan, progress, hostSet), hostSet);
+  return lettingGoLast(withSatellites(actionOf(plan, progress, hostSet), hostSet), hostSet);
+}
+
+/**
+ * What is let go and lives with a host goes once that is in no record any more. Before, the host may stay after all: its deletion fails, or
+ * somebody takes it back or wants its machine again. It would then serve without its data, which would be nobody's. What lives with a host
+ * bears its name.
+ */
+function lettingGoLast(action: NextAction, { open }: HostSet): NextAction {
+  if (action.kind !== "change" && action.kind !== "commit") return action;
+  const forgotten = open.filter(isLettingGo);
+  if (forgotten.length === 0) return action;
+  const leaving = new Set(open.filter(({ kind }) => kind === "delete").map(nameIn));
+  const livesWithOne = (step: Step) => hostsInName(nameIn(step)).some((one) => leaving.has(one));
+  const waiting = new Set(forgotten.filter(livesWithOne).map(keyIn));
+  const deletions = action.deletions.filter((key) => !waiting.has(key));
+  return action.kind === "commit"
+    ? { ...action, deletions, later: [...waiting] }
+    : { ...action, deletions };
 }
 
 function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet): NextAction {
@@ -62,10 +86,11 @@ function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet)
   const workers = workersRound(plan, hostSet);
   if (workers.kind !== "settled") return workers;
   if (waiting.length > 0) return { ...ready, reason: "what machines share has to be ready" };
-  const deletions = hostSet.open.filter(({ kind }) => kind === "delete").map(keyIn);
-  const reason = deletions.length > 0 ? "what is superseded goes last" : "everything runs";
+  const going = hostSet.open.filter(({ kind }) => kind === "delete");
+  const deletions = going.map(keyIn);
+  const reason = commitReason(going);
   const hold = heldByEtcd({ keys: [], deletions, commits: true }, hostSet);
-  return hold ?? { kind: "commit", deletions, reason };
+  return hold ?? { kind: "commit", deletions, later: [], reason };
 }
 
 /** What lives with a host comes in the pass that makes it, and goes in the one that deletes it. */
@@ -87,8 +112,17 @@ export function leadsToNothing({ transaction: { goal }, fromRevision }: Remainin
   return goal.kind === "destroy" || (goal.kind === "takeBack" && fromRevision === 0);
 }
 
+function commitReason(going: readonly Step[]): string {
+  if (going.length === 0) return "everything runs";
+  return going.every(isLettingGo) ? "its marks are taken off" : "what is superseded goes last";
+}
+
 function keyIn({ key }: Step): NodeKey {
   return key;
+}
+
+function nameIn({ key }: Step): string {
+  return nodeName(key);
 }
 
 /** Workers go before what they depend on; where nothing was ever committed nobody depends on anything. */
@@ -113,7 +147,7 @@ function removal({ open, leaving, isFirst }: HostSet, leftovers: readonly Leftov
 /** With the commit, as until then it can be taken back; nothing else is touched. */
 function lettingGo({ open }: HostSet): NextAction {
   const deletions = open.map(({ key }) => key);
-  return { kind: "commit", deletions, reason: "its marks are taken off" };
+  return { kind: "commit", deletions, later: [], reason: "its marks are taken off" };
 }
 
 /** What gives records to what is there already. */
@@ -139,5 +173,5 @@ const importing: Recording = {
 function recording({ open }: HostSet, { step, reason, done }: Recording): NextAction {
   const keys = open.filter(({ kind }) => kind === step).map(({ key }) => key);
   if (keys.length > 0) return { kind: "change", keys, deletions: [], reason };
-  return { kind: "commit", deletions: open.map(({ key }) => key), reason: done };
+  return { kind: "commit", deletions: open.map(keyIn), later: [], reason: done };
 }

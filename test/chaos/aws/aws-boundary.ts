@@ -1,6 +1,6 @@
 import type { Command } from "../../scenario/command.js";
 import { until } from "../../scenario/until.js";
-import { type Boundary, boundaryText } from "../boundary.js";
+import { type Boundary, BoundaryMissed, boundaryText } from "../boundary.js";
 import type { Operation } from "../operation.js";
 import { machineSpecOf, providerValue, workerOf } from "../targets.js";
 import { marksOf, type AccountCall } from "./account.js";
@@ -57,10 +57,9 @@ export async function startHeldAt(
   const { what, side } = boundary;
   await simulator.order({ action: what, times: 1_000_000, effect: { kind: "hold", when: side } });
   const command = start();
-  const where = boundaryText(boundary);
   let met = 0;
   const held = await until(
-    `the run to come to ${where}`,
+    `the run to come to ${boundaryText(boundary)}`,
     async () => {
       for (const call of await simulator.held()) {
         const [entry] = await simulator.ledger(call.seq - 1);
@@ -69,8 +68,7 @@ export async function startHeldAt(
         if (isAimedAt && met === boundary.nth) return call;
         await simulator.release("go", call.seq);
       }
-      if (command.hasEnded)
-        throw new Error(`it ended before it came to ${where}:\n${command.said}`);
+      if (command.hasEnded) throw new BoundaryMissed(boundary, command.said);
       return false;
     },
     reachDeadlineMs,

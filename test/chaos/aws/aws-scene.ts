@@ -4,7 +4,7 @@ import { killAll } from "../../scenario/process-tree.js";
 import { type Deployment, nothingWrong } from "../../scenario/ledger-judge.js";
 import type { Sandbox } from "../../scenario/sandbox.js";
 import { announcementIn } from "../announcement.js";
-import { type Boundary, boundaryText } from "../boundary.js";
+import { type Boundary, BoundaryMissed } from "../boundary.js";
 import { type ChaosFault, isSpoiling } from "../chaos-fault.js";
 import { type Course, lawProblems, type Typed } from "../laws.js";
 import { type Operation, startUp } from "../operation.js";
@@ -151,7 +151,7 @@ export class AwsScene implements Scene {
       await simulator.clearFaults();
       await this.note(words, from, command.said);
       const isHit = this.calls.some(({ seq, faults }) => seq > from && faults.length > 0);
-      assert.ok(isHit, `it ended before it came to ${boundaryText(boundary)}:\n${command.said}`);
+      if (!isHit) throw new BoundaryMissed(boundary, command.said);
       return { kind: "ended", code, said: command.said };
     }
     const { command } = await startHeldAt(simulator, boundary, () => words.start(this.sandbox));

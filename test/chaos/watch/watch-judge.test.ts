@@ -243,6 +243,15 @@ describe("the laws of the watch loop", () => {
     assert.deepEqual(watchLaws(course(underWay, gate)), []);
   });
 
+  it("are not broken by what was on its way by then, once for each call", () => {
+    const gate = [...began, write(4, "lease", "two")];
+    const asked = [entry(3, "created", "a"), entry(3.5, "delayed", "a", { call: "update" })];
+    const done = entry(5, "updated", "a", { call: "update" });
+    assert.deepEqual(watchLaws(course([...asked, done], gate)), []);
+    assert.equal(watchLaws(course([...asked, done, { ...done, atMs: 6 }], gate)).length, 1);
+    assert.equal(watchLaws(course([...asked, { ...done, call: "terminate" }], gate)).length, 1);
+  });
+
   it("are broken by a call before the claim", () => {
     const told = watchLaws(course([entry(3, "created", "a")], [write(1, "lease", "one")]));
     assert.match(told.join(), /was made before its Cluster was claimed/);

@@ -298,10 +298,26 @@ function crowds({ ledger, most }: WatchCourse): string[] {
 
 const changing = ["created", "updated", "terminated"];
 
-/** Who has lost the lease changes nothing in the cloud from the moment on in which another one has it. */
+/** Of calls that the cloud has delayed, not the one time that each of them was carried out. */
+function withoutDelayed(ledger: readonly LedgerRow[]): LedgerRow[] {
+  const delayed: string[] = [];
+  return ledger.filter(({ pid, call, name, effect }) => {
+    const key = `${pid} ${call} ${name}`;
+    if (effect === "delayed") delayed.push(key);
+    const at = changing.includes(effect) ? delayed.indexOf(key) : -1;
+    if (at < 0) return true;
+    delayed.splice(at, 1);
+    return false;
+  });
+}
+
+/**
+ * Who has lost the lease changes nothing in the cloud from the moment on in which another one has it. What the cloud was asked for before
+ * and has carried out late was on its way.
+ */
 function calledOutOfTurn({ ledger, gate, doors }: WatchCourse): string[] {
   const terms = gate.filter(({ what, status }) => what === "lease" && status < 300);
-  return ledger
+  return withoutDelayed(ledger)
     .filter(({ effect, fault }) => changing.includes(effect) && fault?.includes("late") !== true)
     .flatMap(({ pid, atMs = 0, call, name }) => {
       const door = doors.get(pid);

@@ -36,6 +36,8 @@ const volumeOf = (gib: number, whenHostGoes?: "keep"): MachineShape => ({
 const withVolume = (gib: number, more: MachineShape = {}, whenHostGoes?: "keep") =>
   machine("db", { ...more, ...volumeOf(gib, whenHostGoes) });
 
+const nobody = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+
 const volumes = (engine: FakeEngine) =>
   engine.cloud.alive().filter(({ id }) => id.startsWith("LocalVolume-"));
 const ours = (engine: FakeEngine) => volumes(engine).filter(({ who }) => who.clusterUid !== "");
@@ -114,6 +116,41 @@ describe("what lives with one host", () => {
       const left = [ours(engine).length, unmarked(engine).length];
       assert.deepEqual(left, how === "rollback" ? [0, 0] : [0, 3], how);
     }
+  });
+
+  it("is deleted by a way back whichever of several changes that were never committed has made it", async () => {
+    const data = { dataVolume: { gib: 5, whenHostGoes: "keep" as const } };
+    const sized = (size: string) => objectsOf(member, machine("web", { ...data, size }));
+    const engine = new FakeEngine();
+    for (const [size, number] of [
+      ["small", 1],
+      ["large", 0],
+    ] as const) {
+      const fails = [{ at: "boot", number, what: "fails" }] as const;
+      assert.match(outcomeText(await engine.up(sized(size), fails, "keep")), /^stopped kept/);
+    }
+    assert.equal(unmarked(engine).length + ours(engine).length, 2);
+    await engine.rollback();
+    assert.deepEqual([ours(engine).length, unmarked(engine).length], [0, 0]);
+  });
+
+  it("stays on a host that a rollback lets go, whatever was said of it", async () => {
+    const other = machine("other");
+    const engine = await FakeEngine.running(objectsOf(member, other));
+    const { id } = engine.cloud.plant(nobody, engine.hosts().at(-1)?.spec ?? {});
+    const imported = objectsOf(member, other, machine("imp"));
+    assert.equal(outcomeText(await engine.import("imp", id, imported)), "done");
+    await engine.settle(objectsOf(member, other, machine("imp", volumeOf(5))));
+    const [own] = volumes(engine);
+    assert.equal(outcomeText(await engine.rollback([], 1)), "done");
+    assert.deepEqual(
+      engine.cloud
+        .alive()
+        .filter((one) => one.id === id || one.id === own?.id)
+        .map(({ who }) => who.token),
+      ["", ""],
+    );
+    assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
   it("is nobody's to a state that is older than the end of its host, and stops no verb", async () => {

@@ -75,13 +75,16 @@ describe("a local cloud that accepts first", () => {
     await cloud.terminate(networkId);
   });
 
-  it("keeps a host while something lives with it, unless it is killed or that is nobody's", async () => {
-    const [first, second] = [await makeHost("a"), await makeHost("b")];
+  it("keeps a host while it is registered somewhere, unless it is killed or that is nobody's", async () => {
+    const [first, second, third] = [await makeHost("a"), await makeHost("b"), await makeHost("c")];
     clock.advance(10);
+    const target = handlerOf("LocalTarget");
+    const registered = (host: string) =>
+      target.create(context, who("LocalTarget", `${host}-api`), { hostId: host });
     const volume = handlerOf("LocalVolume");
     const data = (host: string) =>
       volume.create(context, who("LocalVolume", `${host}-data`), { hostId: host, gib: 1 });
-    const made = await data(first.id);
+    const made = await registered(first.id);
     await assert.rejects(
       cloud.terminate(first.id),
       failsWith("IN_USE", new RegExp(`in its way: ${made.id}`)),
@@ -91,9 +94,12 @@ describe("a local cloud that accepts first", () => {
       data(first.id).then(() => data("none")),
       failsWith("CLOUD_FAILED"),
     );
-    const kept = await data(second.id);
+    const kept = await registered(second.id);
     await cloud.disown(kept.id);
     await cloud.terminate(second.id);
     assert.equal((await cloud.get(kept.id))?.state, "running");
+    const detached = await data(third.id);
+    await cloud.terminate(third.id);
+    assert.equal((await cloud.get(detached.id))?.state, "running");
   });
 });

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import fc from "fast-check";
+import { CapstanError } from "../../src/api/error.js";
+import { plainWorld } from "../support/fake-cloud.js";
+import { FakeEngine, outcomeText } from "../support/fake-engine.js";
+import { assertAsyncLaw } from "../support/laws.js";
+import { cluster, desiredOf, machine } from "../support/manifests.js";
+import { copyEdited } from "../support/mutant.js";
+import { outlivingHistories, robbedIn } from "../support/outliving-histories.js";
+
+describe("data that is to outlive its host", () => {
+  const member = machine("cp-0", { controlPlane: "1.34.2" });
+  const db = machine("db", { dataVolume: { gib: 1, whenHostGoes: "keep" } });
+  const isProtected = new CapstanError({
+    code: "CLOUD_FAILED",
+    source: "cloud",
+    message: "it is protected",
+  });
+
+  it("stays with its host where that stays after all", async () => {
+    const both = desiredOf([cluster(), member, db]);
+    const engine = await FakeEngine.running(both, { traits: plainWorld });
+    const before = engine.alive().map(({ id }) => id);
+    engine.cloud.refusal = ({ call, who: { kind } }) =>
+      call === "delete" && kind === "LocalHost" ? isProtected : undefined;
+    assert.match(outcomeText(await engine.up(desiredOf([cluster(), member]))), /^stopped owing/);
+    engine.cloud.refusal = () => undefined;
+    assert.equal(outcomeText(await engine.up(both)), "done");
+    assert.deepEqual(
+      engine.alive().map(({ id }) => id),
+      before,
+    );
+    await engine.settle(desiredOf([cluster(), member]));
+    assert.deepEqual(
+      engine.alive().filter(({ who }) => who.name.startsWith("db-")),
+      [],
+    );
+    assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("stays with it for as long as it stands, whatever verbs and faults there are", async () => {
+    const property = fc.asyncProperty(outlivingHistories, async (history) => {
+      const { robbed, outcomes } = await robbedIn(history);
+      assert.deepEqual(robbed, [], outcomes.join("\n"));
+    });
+    await assertAsyncLaw(property, 100);
+  });
+
+  it("would go where it were let go with its host", async () => {
+    const edit = {
+      find: "const forgotten = open.filter(isLettingGo);",
+      replace: "const forgotten = [];",
+    };
+    const folder = copyEdited(["dist/src", "dist/providers", "dist/test/support"], [edit]);
+    try {
+      const module = join(folder, "dist/test/support/outliving-histories.js");
+      const mutant = (await import(pathToFileURL(module).href)) as { robbedIn: typeof robbedIn };
+      const robbed: string[] = [];
+      for (const history of fc.sample(outlivingHistories, { numRuns: 200, seed: 55 })) {
+        robbed.push(...(await mutant.robbedIn(history)).robbed);
+        if (robbed.some((what) => what.endsWith("stands without its data"))) return;
+      }
+      assert.fail([...new Set(robbed)].join("\n"));
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
