@@ -37,7 +37,7 @@ export function letGoIn({
 
 /**
  * Of what is let go what changes have made that were never committed, and that others have taken the place of: a way back deletes it, as it
- * deletes all that they made. Pure.
+ * deletes all that they made. What they wanted again, and was to be let go before them, was there, and so may be what they did not make. Pure.
  */
 export function uncommittedAmong(
   letGo: ReadonlySet<NodeKey>,
@@ -45,12 +45,17 @@ export function uncommittedAmong(
 ): NodeKey[] {
   const { transaction, revision } = prior;
   if (!isOpen(prior) || transaction === undefined || directionOf(goal) === "back") return [];
-  const committed = new Set(revision?.target.nodes.map(keyOf));
-  const kept = transaction.target.nodes.filter(({ keep }) => keep === true).map(keyOf);
-  const made = kept.filter((key) => !committed.has(key));
-  return [...new Set([...(transaction.uncommitted ?? []), ...made])].filter((key) =>
-    letGo.has(key),
-  );
+  const { uncommitted = [], touched = [], target } = transaction;
+  const before = new Set([
+    ...(revision?.target.nodes.map(keyOf) ?? []),
+    ...(transaction.letGo ?? []),
+  ]);
+  const kept = target.nodes.filter(({ keep }) => keep === true).map(keyOf);
+  const made =
+    transaction.goal.kind === "up"
+      ? kept.filter((key) => touched.includes(key) && !before.has(key))
+      : [];
+  return [...new Set([...uncommitted, ...made])].filter((key) => letGo.has(key));
 }
 
 /**

@@ -225,25 +225,45 @@ async function playAll(
   playing: Playing,
 ): Promise<WatchResult[]> {
   const results: WatchResult[] = [];
+  const misses = new Map<string, number>();
   const queue = [...lives];
   const work = async (stage: WatchStage) => {
     for (let life = queue.shift(); life !== undefined; life = queue.shift()) {
       const played = await playOne(stage, life, playing);
-      results.push(...played.met);
-      queue.push(...leftOf(life, played));
+      const inVain = [...played.missed].filter((point) => isMissedAgain(misses, point));
+      const met = [...played.met, ...inVain.map((point) => neverReached(point, playing))];
+      results.push(...met);
+      queue.push(...leftOf(life, { ...played, met }));
     }
   };
   await Promise.all(stages.map(work));
   return results;
 }
 
-/** The life of the points that one has not come to: what it has missed, at the boundary of the same kind before. Pure. */
+/** How often the first boundary of a kind may be missed: what shows how far a change is may be joined altogether. */
+const mostMisses = 3;
+
+function isMissedAgain(misses: Map<string, number>, point: WatchPoint): boolean {
+  if (point.boundary.nth > 1) return false;
+  const text = pointText(point);
+  misses.set(text, (misses.get(text) ?? 0) + 1);
+  return misses.get(text) === mostMisses;
+}
+
+function neverReached(point: WatchPoint, { say }: Playing): WatchResult {
+  const stuck = [`it was over ${mostMisses} times before it came there`];
+  const result = { point, verdict: { ...nothingFound, stuck }, seconds: 0 };
+  say(watchResultLine(result));
+  return result;
+}
+
+/** The life of the points that one has not come to: what it has missed, at the boundary of the same kind before, or once more at the first. Pure. */
 export function leftOf({ points }: WatchLife, { met, missed }: Played): WatchLife[] {
   const told = new Set(met.map(({ point }) => point));
   const left = points.flatMap((point): WatchPoint[] => {
     if (told.has(point)) return [];
     const { boundary } = point;
-    const before = { ...boundary, nth: boundary.nth - 1 };
+    const before = { ...boundary, nth: Math.max(boundary.nth - 1, 1) };
     return [missed.has(point) ? { ...point, boundary: before } : point];
   });
   return left.length === 0 ? [] : [lifeOf(left)];
@@ -278,7 +298,7 @@ async function playOne(
       tell: (result, world) => tell(result, lastWordsOf(world)),
       missed: (point) => {
         missed.add(point);
-        say(`${pointText(point)} | missed, and tried at the one before`);
+        say(`${pointText(point)} | missed, and tried again`);
       },
     });
   } catch (error) {

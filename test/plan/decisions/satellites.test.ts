@@ -134,6 +134,31 @@ describe("what lives with one host", () => {
     assert.deepEqual([ours(engine).length, unmarked(engine).length], [0, 0]);
   });
 
+  it("is never deleted where it served before, whatever was wanted again and failed", async () => {
+    const db = (size: string) => withVolume(5, { size }, "keep");
+    const fails = [{ at: "boot", number: 0, what: "fails" }] as const;
+    const others = [machine("x"), machine("y")] as const;
+    const ends = [
+      objectsOf(member, db("medium"), others[1]),
+      objectsOf(member, db("large"), others[1]),
+      objectsOf(member, others[1]),
+    ];
+    for (const end of ends) {
+      for (const number of [1, 2, 3, 4]) {
+        const engine = await FakeEngine.running(objectsOf(member, db("small"), others[0]));
+        const [data] = volumes(engine);
+        const killed = [{ at: "call", number, what: "killBefore" }] as const;
+        await engine.up(objectsOf(member, db("medium")), killed);
+        engine.clock.advance(60_000);
+        await engine.rollback([{ at: "call", number: 0, what: "killBefore" }]);
+        engine.clock.advance(60_000);
+        await engine.up(end, fails);
+        const { phase } = engine.cloud.get(data?.id ?? "") ?? {};
+        assert.notEqual(phase, "gone", `killed in call ${number}`);
+      }
+    }
+  });
+
   it("stays on a host that a rollback lets go, whatever was said of it", async () => {
     const other = machine("other");
     const engine = await FakeEngine.running(objectsOf(member, other));
