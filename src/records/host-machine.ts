@@ -37,8 +37,8 @@ export function hostMachines(
 ): (host: NodeKey) => HostMachine | undefined {
   const machines = knownMachines(records);
   for (const machine of target.machines) machines.set(machine.name, machine);
-  const targets = [target, records.transaction?.target, records.revision?.target];
-  const objectOf = recordedOwners(targets);
+  const objectOf = recordedOwners([target, records.transaction?.target, records.revision?.target]);
+  const annotationsOf = newestAnnotations(records, target);
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
     const name = (parent && machineOfKey(parent)) ?? machineNameOf(nodeName(host));
@@ -50,20 +50,28 @@ export function hostMachines(
     return {
       machine,
       labels: object === undefined ? {} : machineLabelsOf(object),
-      annotations: live[machine.name] ?? heldAs[host] ?? annotationsIn(object, machine),
+      annotations: live[machine.name] ?? heldAs[host] ?? annotationsOf(machine),
     };
   };
 }
 
 /**
- * What machines are annotated with: by the first of these targets that has the Machine, or the set whose template it is made
- * from, else by what is recorded of the machine itself. Pure.
+ * What machines are annotated with, by what was said last: by the Machine in a target, or in that of the last transaction, or by the set whose
+ * template it is made from; then by what that transaction remembers of a machine that goes; then by the revision, which is older. Pure.
  */
-export function recordedAnnotations(
-  targets: RecordedTargets,
+export function newestAnnotations(
+  { transaction, revision }: PriorState,
+  target?: Target,
 ): (machine: TargetMachine) => Annotations {
-  const objectOf = recordedOwners(targets);
-  return (machine) => annotationsIn(objectOf(machine), machine);
+  const newestOf = recordedOwners([target, transaction?.target]);
+  const revisionOf = recordedOwners([revision?.target]);
+  const former = new Map(transaction?.former?.map((machine) => [machine.name, machine]));
+  return (machine) => {
+    const object = newestOf(machine);
+    const remembered = object === undefined ? former.get(machine.name) : undefined;
+    if (remembered !== undefined) return remembered.deletionAnnotations;
+    return annotationsIn(object ?? revisionOf(machine), machine);
+  };
 }
 
 /**

@@ -141,8 +141,8 @@ export interface TransactionPayload {
   /** Of those what changes before this one have made that were never committed: a way back deletes it. Absent: nothing. */
   readonly uncommitted?: readonly NodeKey[];
   /**
-   * Of one that takes a change back: what Machines were annotated with by that change about their deletion, by those of their hosts that go
-   * while they are wanted on others. The revision tells what they were annotated with before. Absent: no such host goes.
+   * What Machines were annotated with about their deletion by a change that is taken back, or was, by those of their hosts that go. The revision
+   * tells what they were annotated with before. Absent: no such host goes.
    */
   readonly heldAs?: Readonly<Record<NodeKey, NonNullable<Annotations>>>;
   /** With what those have gone beyond their point of no return: it stays so until a commit. */

@@ -321,6 +321,32 @@ describe("a host that is deleted", () => {
       }
     });
 
+    it("is held by what was said last, whatever verbs come after", async () => {
+      const plain = goal(member, held("small", {}));
+      const verbs = {
+        "up without it": (engine: FakeEngine) => engine.up(goal(member)),
+        destroy: (engine: FakeEngine) => engine.destroy(),
+        rollback: (engine: FakeEngine) => engine.rollback(),
+        "up as before": (engine: FakeEngine) => engine.up(plain),
+      };
+      for (const [first, second] of [
+        ["up without it", "destroy"],
+        ["destroy", "destroy"],
+        ["rollback", "destroy"],
+        ["rollback", "up without it"],
+        ["rollback", "up as before"],
+      ] as const) {
+        const engine = await FakeEngine.running(plain, joins);
+        const wanted = goal(member, machine("other"), held("large", preTerminate));
+        await engine.up(wanted, [{ at: "call", number: 4, what: "killAfter" }]);
+        engine.clock.advance(20 * 60_000);
+        const made = engine.hosts().at(-1)?.id ?? "";
+        const ends = [await verbs[first](engine), await verbs[second](engine)].map(outcomeText);
+        const isThere = engine.hosts().some(({ id }) => id === made);
+        assert.equal(isThere, second !== "up as before", `${first}, ${second}: ${ends.join("; ")}`);
+      }
+    });
+
     it("has a record from then on, with what lives with it, so that no verb forgets what holds it", async () => {
       const volume = { dataVolume: { gib: 1, whenHostGoes: "keep" as const } };
       const others = [machine("other-0"), machine("other-1")];

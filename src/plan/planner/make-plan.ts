@@ -54,7 +54,7 @@ import { importReason, infrastructureChanges, machineChanges } from "../changes/
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
 import { decisionsByKey, deletionOf, stepsToward } from "./planned-steps.js";
-import { formerMachines, transactionOf } from "./planned-transaction.js";
+import { transactionOf } from "./planned-transaction.js";
 import { staleKeys } from "./stale-records.js";
 import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
@@ -262,7 +262,7 @@ function assemble(
     hostKeys: hostKeysOf(target, prior, found),
     givenUp: givenUpBy(input, target),
     passed,
-    former: formerMachines(prior, { leaving, orphaned }, target),
+    target,
     superseded: supersededKeys(prior, target, provider.hostKind),
     letGo,
     leaving,

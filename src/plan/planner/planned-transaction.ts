@@ -5,7 +5,7 @@ import type { Annotations } from "../../api/update-policy.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
-import { hostMachines, recordedAnnotations } from "../../records/host-machine.js";
+import { hostMachines, newestAnnotations } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
 import type { PlannedTransaction, RemainingPlan } from "../plan.js";
@@ -42,7 +42,7 @@ export function transactionOf(
     readonly hostKeys: TransactionRecord["hostKeys"];
     readonly passed: readonly PassedPoint[];
     readonly givenUp: TransactionRecord["givenUp"];
-    readonly former: readonly TargetMachine[];
+    readonly target: Target;
     readonly superseded: readonly NodeKey[];
     readonly letGo: ReadonlySet<NodeKey>;
     readonly leaving: RemainingPlan["leaving"];
@@ -65,7 +65,7 @@ export function transactionOf(
       : found.steps.every(({ kind }) => kind === "delete");
     if (goesOn) {
       const { target: _target, keys: _keys, ...same } = last;
-      return { ...same, spent: found.spent };
+      return omitUndefined({ ...same, spent: found.spent, heldAs: heldAs(input, found) });
     }
   }
   return omitUndefined({
@@ -87,7 +87,7 @@ export function transactionOf(
     summary: goal.kind === "move" ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     crossed: unlessEmpty(found.passed),
-    former: unlessEmpty(found.former),
+    former: unlessEmpty(formerMachines(prior, found, found.target)),
     superseded: unlessEmpty(found.superseded),
     letGo: unlessEmpty([...found.letGo]),
     uncommitted: unlessEmpty(uncommittedAmong(found.letGo, input)),
@@ -104,22 +104,24 @@ function unlessEmpty<T>(all: readonly T[]): readonly T[] | undefined {
 }
 
 /**
- * What the objects of a change that is taken back say about the deletion of hosts. Whoever asks for a revision asks for what that says, and
- * of a Machine that is not wanted any more `former` tells.
+ * What the objects of a change that is taken back say about the deletion of hosts, for as long as these go: whoever wants their machines
+ * says it anew. Whoever asks for a revision asks for what that says.
  */
 function heldAs(
-  { prior, planGoal, goal }: PlanInput,
-  { leaving, orphaned }: Pick<RemainingPlan, "leaving" | "orphaned">,
+  { prior, goal }: PlanInput,
+  { leaving, orphaned, target }: Pick<RemainingPlan, "leaving" | "orphaned" | "target">,
 ): TransactionRecord["heldAs"] {
   const { transaction } = prior;
-  const isTaking = goal.kind === "takeBack" && planGoal.kind === "recorded";
-  if (!isTaking || transaction === undefined) return undefined;
-  const wanted = new Set(planGoal.target.machines.map(({ name }) => name));
-  const machineOf = hostMachines(transaction.target, prior, { heldAs: transaction.heldAs });
+  if (transaction === undefined) return undefined;
+  const wanted = new Set(target.machines.map(({ name }) => name));
+  const { heldAs: before = {} } = transaction;
+  const machineOf = hostMachines(transaction.target, prior, { heldAs: before });
   const going = [...leaving.map(({ host }) => host), ...orphaned.map(({ who }) => keyOf(who))];
   const said = going.flatMap((host): [NodeKey, NonNullable<Annotations>][] => {
     const { machine, annotations } = machineOf(host) ?? {};
-    if (machine === undefined || !wanted.has(machine.name)) return [];
+    if (machine === undefined) return [];
+    const isUnsaid = wanted.has(machine.name) || before[host] === undefined;
+    if (goal.kind !== "takeBack" && isUnsaid) return [];
     return [[host, deletionAnnotationsAmong(annotations)]];
   });
   return said.length > 0 ? Object.fromEntries(said) : undefined;
@@ -193,7 +195,7 @@ function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionReco
  * Machines of hosts that go, recorded or not: their deletions may be owed still when this is the only record that there is, also of what
  * holds them.
  */
-export function formerMachines(
+function formerMachines(
   prior: PriorState,
   { leaving, orphaned }: Pick<RemainingPlan, "leaving" | "orphaned">,
   target: Target,
@@ -202,7 +204,7 @@ export function formerMachines(
   const known = knownMachines(prior);
   const left = orphaned.map(({ who }) => machineNameOf(who.name));
   const names = new Set([...leaving.map(({ machine }) => machine), ...left]);
-  const annotationsOf = recordedAnnotations([prior.transaction?.target, prior.revision?.target]);
+  const annotationsOf = newestAnnotations(prior);
   return [...names]
     .filter((name) => !wanted.has(name))
     .flatMap((name) => known.get(name) ?? [])
