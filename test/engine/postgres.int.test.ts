@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
+import { RecordResource } from "../../src/dynamic/record-resource.js";
+import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
+import { Engine } from "../../src/engine/pulumi/engine.js";
 import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
 import { systemClock } from "../../src/provider/clock.js";
 
@@ -190,6 +193,42 @@ describe("two machines on one PostgreSQL", () => {
     assert.deepEqual(await open(), []);
     await there.assertSound(demoStack);
     await there.plan(0);
+  });
+
+  it("know of an engine whose command lives and has killed it that it has ended, by its note beside the lock", async () => {
+    await here.up();
+    const { binDir: pulumiBinDir, bin: pulumi } = await ensurePulumi();
+    const file = passphraseFile("shared");
+    const env = { ...process.env, ...postgres.env, PULUMI_CONFIG_PASSPHRASE_FILE: file };
+    const kill = new AbortController();
+    const interruption = { stop: new AbortController().signal, kill: kill.signal };
+    const engineFrom = (state: string, term: LeaseTerm) => {
+      const workspace = new Workspace({
+        stateDir: state,
+        backend: postgres.url,
+        pulumiBinDir,
+        env,
+      });
+      workspace.prepare();
+      return new Engine({ pulumi, workspace, providers: onlyLocal, term, interruption });
+    };
+    const first = engineFrom(here.state, { lease: "u", transition: 1 });
+    const hanging = () =>
+      Object.assign(new RecordResource("Transaction"), {
+        read: () => new Promise<never>(() => kill.abort()),
+      });
+    const { resources } = await first.readState(demoStack);
+    const urn = resources.find(({ kind }) => kind === "LocalHost")?.urn ?? "";
+    const { code } = await first.refresh(demoStack, [urn], {
+      lookup: hanging,
+      cancelled: () => {},
+    });
+    assert.equal(code, null);
+    const locks = () => objects.list(`.pulumi/locks/organization/capstan/${demoStack}`);
+    const notes = () => objects.list(`.capstan/engines/capstan/${demoStack}`);
+    assert.deepEqual([(await locks()).length, (await notes()).length], [1, 1]);
+    await engineFrom(there.state, { lease: "u", transition: 2 }).releaseDeadLock(demoStack);
+    assert.deepEqual([await locks(), await notes()], [[], []]);
   });
 
   it("are not disturbed by one who only asks, nor by one who is refused", async () => {

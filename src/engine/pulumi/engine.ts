@@ -459,14 +459,25 @@ export class Engine {
           }
           await guard?.begins(pid);
         },
-        onEnd: async () => {
-          if (this.running !== undefined) guard?.ended(this.running.pid);
+        onEnd: async (code) => {
+          const { pid } = this.running ?? {};
+          if (pid !== undefined) guard?.ended(pid);
           this.running = undefined;
           this.options.onEngine?.(undefined);
-          await forget();
+          // Of one that has left its lock nothing else tells whoever finds that.
+          const mayHoldLock = stack !== undefined && code !== undefined && code !== 0;
+          if (!mayHoldLock || !(await this.holdsLock(stack, pid))) await forget();
         },
       }),
     );
+  }
+
+  /** Whether an engine that has ended has left its lock on a shared backend, or nobody can tell. Throws BAD_STATE. */
+  private async holdsLock(stack: string, pid: number | undefined): Promise<boolean> {
+    const { workspace } = this.options;
+    if (!workspace.isShared) return false;
+    const locks = await readPulumiLocks(workspace, stack);
+    return locks === undefined || locks.some((lock) => lock.pid === pid);
   }
 }
 

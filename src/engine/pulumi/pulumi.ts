@@ -19,8 +19,11 @@ interface PulumiRun {
    * the run rejects with what it threw.
    */
   readonly onBegin?: (pid: number) => Promise<void>;
-  /** Told once it has ended. What it throws is lost: that an engine has ended can be seen. */
-  readonly onEnd?: () => Promise<void>;
+  /**
+   * Told once it has ended, with its exit code, null when a signal ended it, undefined when none has run. What it throws is lost: that an
+   * engine has ended can be seen.
+   */
+  readonly onEnd?: (code: number | null | undefined) => Promise<void>;
   /** First abort: the engine is asked to stop; it finishes what is in flight. */
   readonly stop?: AbortSignal;
   /** The engine and everything under it is killed. */
@@ -62,9 +65,10 @@ export async function runPulumi(
   // What is asked of an engine that has not begun yet is told to it then: a shell would not know what to do.
   const interrupt = () => void begun.then(() => signalAll(child, "SIGINT")).catch(() => undefined);
   run.stop?.addEventListener("abort", interrupt);
+  let code: number | null | undefined;
   try {
     await begun;
-    const code = await ended;
+    code = await ended;
     if (notExecuted.has(code)) throw notStarted(pulumi, stderr());
     return { code, stdout: stdout(), stderr: stderr() };
   } catch (error) {
@@ -74,7 +78,7 @@ export async function runPulumi(
   } finally {
     run.stop?.removeEventListener("abort", interrupt);
     run.kill?.removeEventListener("abort", kill);
-    await run.onEnd?.().catch(() => undefined);
+    await run.onEnd?.(code).catch(() => undefined);
   }
 }
 

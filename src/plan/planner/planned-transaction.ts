@@ -112,9 +112,10 @@ function heldAs(
   { leaving, orphaned, target }: Pick<RemainingPlan, "leaving" | "orphaned" | "target">,
 ): TransactionRecord["heldAs"] {
   const { transaction } = prior;
-  if (transaction === undefined) return undefined;
+  const { heldAs: before = {} } = transaction ?? {};
+  const mayBeHeld = goal.kind === "takeBack" || Object.keys(before).length > 0;
+  if (transaction === undefined || !mayBeHeld) return undefined;
   const wanted = new Set(target.machines.map(({ name }) => name));
-  const { heldAs: before = {} } = transaction;
   const machineOf = hostMachines(transaction.target, prior, { heldAs: before });
   const going = [...leaving.map(({ host }) => host), ...orphaned.map(({ who }) => keyOf(who))];
   const said = going.flatMap((host): [NodeKey, NonNullable<Annotations>][] => {
