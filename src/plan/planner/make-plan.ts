@@ -54,7 +54,7 @@ import { importReason, infrastructureChanges, machineChanges } from "../changes/
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
 import { decisionsByKey, deletionOf, stepsToward } from "./planned-steps.js";
-import { transactionOf } from "./planned-transaction.js";
+import { formerMachines, transactionOf } from "./planned-transaction.js";
 import { staleKeys } from "./stale-records.js";
 import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
@@ -262,11 +262,10 @@ function assemble(
     hostKeys: hostKeysOf(target, prior, found),
     givenUp: givenUpBy(input, target),
     passed,
-    target,
+    former: formerMachines(prior, { leaving, orphaned }, target),
     superseded: supersededKeys(prior, target, provider.hostKind),
     letGo,
-    leaving,
-    orphaned,
+    going: { leaving, orphaned, target },
     summary: () => summaryOf({ ...shown, cluster: target.cluster }),
   });
   const idle = isIdle(prior, transaction.number);

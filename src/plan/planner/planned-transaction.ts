@@ -42,11 +42,11 @@ export function transactionOf(
     readonly hostKeys: TransactionRecord["hostKeys"];
     readonly passed: readonly PassedPoint[];
     readonly givenUp: TransactionRecord["givenUp"];
-    readonly target: Target;
+    readonly former: readonly TargetMachine[];
     readonly superseded: readonly NodeKey[];
     readonly letGo: ReadonlySet<NodeKey>;
-    readonly leaving: RemainingPlan["leaving"];
-    readonly orphaned: RemainingPlan["orphaned"];
+    /** Hosts that go, recorded or not, and what is wanted. */
+    readonly going: Pick<RemainingPlan, "leaving" | "orphaned" | "target">;
     readonly summary: () => ChangeSummary;
   },
 ): PlannedTransaction {
@@ -65,7 +65,7 @@ export function transactionOf(
       : found.steps.every(({ kind }) => kind === "delete");
     if (goesOn) {
       const { target: _target, keys: _keys, ...same } = last;
-      return omitUndefined({ ...same, spent: found.spent, heldAs: heldAs(input, found) });
+      return omitUndefined({ ...same, spent: found.spent, heldAs: heldAs(input, found.going) });
     }
   }
   return omitUndefined({
@@ -87,13 +87,13 @@ export function transactionOf(
     summary: goal.kind === "move" ? handOverSummary(owner) : found.summary(),
     attempts: open && last !== undefined ? [...last.attempts, endedAttempt(input, last)] : [],
     crossed: unlessEmpty(found.passed),
-    former: unlessEmpty(formerMachines(prior, found, found.target)),
+    former: unlessEmpty(found.former),
     superseded: unlessEmpty(found.superseded),
     letGo: unlessEmpty([...found.letGo]),
     uncommitted: unlessEmpty(uncommittedAmong(found.letGo, input)),
-    heldAs: heldAs(input, found),
+    heldAs: heldAs(input, found.going),
     copies: input.copies?.map(({ id }) => id),
-    deletedIds: deletedIdsOf(prior, found),
+    deletedIds: deletedIdsOf(prior, found.steps, found.going.orphaned),
     cloud,
     programValues: last?.programValues,
   });
@@ -131,7 +131,8 @@ function heldAs(
 /** Also of what has no record, which a hook may give it, but for what bears one name twice: each of them may be ours. */
 function deletedIdsOf(
   { resources }: PriorState,
-  { steps, orphaned }: Pick<RemainingPlan, "steps" | "orphaned">,
+  steps: readonly Step[],
+  orphaned: RemainingPlan["orphaned"],
 ): TransactionRecord["deletedIds"] {
   const wanted = new Set(steps.flatMap(({ kind, key }) => (kind === "delete" ? [] : [key])));
   const ids = steps.flatMap(({ kind, key }): [NodeKey, string][] => {
@@ -196,7 +197,7 @@ function endedAttempt({ goal, nowMs, failure }: PlanInput, last: TransactionReco
  * Machines of hosts that go, recorded or not: their deletions may be owed still when this is the only record that there is, also of what
  * holds them.
  */
-function formerMachines(
+export function formerMachines(
   prior: PriorState,
   { leaving, orphaned }: Pick<RemainingPlan, "leaving" | "orphaned">,
   target: Target,
