@@ -177,7 +177,9 @@ function faultsFor(
 
 function withSecond(point: WatchPoint, faults: readonly WatchFault[], seed: number): WatchPoint {
   const text = pointText(point);
-  const isDrawn = needsSuccessor(point.fault) && chance(seed, text, "second") < secondShare;
+  // Whoever comes third is on the machine of the first, which reaches nothing as long as that is isolated.
+  const leavesThird = needsSuccessor(point.fault) && point.fault !== "isolated";
+  const isDrawn = leavesThird && chance(seed, text, "second") < secondShare;
   if (!isDrawn) return point;
   const lasting = faults.filter((fault) => needsSuccessor(fault) && fault !== "late");
   const fault = pickBy(seed, text, "fault of the successor")(lasting);
