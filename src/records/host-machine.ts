@@ -37,8 +37,7 @@ export function hostMachines(
 ): (host: NodeKey) => HostMachine | undefined {
   const machines = knownMachines(records);
   for (const machine of target.machines) machines.set(machine.name, machine);
-  const objectOf = recordedOwners([target, records.transaction?.target, records.revision?.target]);
-  const annotationsOf = newestAnnotations(records, target);
+  const wordsOf = newestWords(records, target);
   return (host) => {
     const parent = recordAt(records.resources, host)?.parent;
     const name = (parent && machineOfKey(parent)) ?? machineNameOf(nodeName(host));
@@ -46,31 +45,40 @@ export function hostMachines(
     if (found === undefined) return undefined;
     // Of several hosts of one machine an adoption gives the others machines of their own, which no object describes.
     const machine = machines.get(found.duplicateOf ?? name) ?? found;
-    const object = objectOf(machine);
+    const { object, annotations } = wordsOf(machine);
     return {
       machine,
       labels: object === undefined ? {} : machineLabelsOf(object),
-      annotations: live[machine.name] ?? heldAs[host] ?? annotationsOf(machine),
+      annotations: live[machine.name] ?? heldAs[host] ?? annotations,
     };
   };
 }
 
+/** What was said last of a machine. */
+interface NewestWords {
+  /** The Machine, or the set whose template it is made from; undefined: no target has either. */
+  readonly object: OwningObject | undefined;
+  readonly annotations: Annotations;
+}
+
 /**
- * What machines are annotated with, by what was said last: by the Machine in a target, or in that of the last transaction, or by the set whose
- * template it is made from; then by what that transaction remembers of a machine that goes; then by the revision, which is older. Pure.
+ * What was said last of machines: by the object in a target, or in that of the last transaction; then, of annotations, by what that
+ * transaction remembers of a machine that goes; then by the revision, which is older. Pure.
  */
-export function newestAnnotations(
+export function newestWords(
   { transaction, revision }: PriorState,
   target?: Target,
-): (machine: TargetMachine) => Annotations {
+): (machine: TargetMachine) => NewestWords {
   const newestOf = recordedOwners([target, transaction?.target]);
   const revisionOf = recordedOwners([revision?.target]);
   const former = new Map(transaction?.former?.map((machine) => [machine.name, machine]));
   return (machine) => {
-    const object = newestOf(machine);
-    const remembered = object === undefined ? former.get(machine.name) : undefined;
-    if (remembered !== undefined) return remembered.deletionAnnotations;
-    return annotationsIn(object ?? revisionOf(machine), machine);
+    const newest = newestOf(machine);
+    const remembered = newest === undefined ? former.get(machine.name) : undefined;
+    const object = newest ?? revisionOf(machine);
+    const annotations =
+      remembered === undefined ? annotationsIn(object, machine) : remembered.deletionAnnotations;
+    return { object, annotations };
   };
 }
 

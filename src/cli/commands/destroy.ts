@@ -3,7 +3,7 @@ import { isCapstanError } from "../../api/error.js";
 import type { LeftoverPolicy } from "../../api/leftover-policy.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { statementsOf } from "../../api/quoted.js";
-import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
+import type { Desired } from "../../api/types.js";
 import {
   type Destroyed,
   destroyCluster,
@@ -38,7 +38,6 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
-import { annotationsToldBy } from "../../records/host-machine.js";
 import type { ManifestOptions } from "../manifest-options.js";
 import { type CommandFailure, exitCodes } from "../exit.js";
 import {
@@ -54,10 +53,12 @@ import { forgetManifests } from "../stack-settings.js";
 import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
+  desiredFor,
   recordedProvider,
   refuseMisspelt,
   refuseNothingNamed,
   stacksAmong,
+  toldAnnotations,
 } from "./stacks.js";
 import { openWorkload } from "../../kube/open-workload.js";
 
@@ -90,7 +91,7 @@ export async function destroyCommand(
   const stacks = await stacksAmong(named, clusters, engine);
   await refuseMisspelt(named, engine);
   for (const stack of stacks) {
-    const desired = clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
+    const desired = desiredFor(stack, clusters);
     code = Math.max(code, await destroyStack(stack, { ...options, desired }, context));
   }
   return code;
@@ -178,8 +179,7 @@ class Destroy {
         engine,
         onFailure: "keep",
         openWorkload,
-        // Whoever names manifests says with them what holds Machines now.
-        liveAnnotations: desired && annotationsToldBy(objectsOf(desired), state),
+        liveAnnotations: toldAnnotations(desired, state),
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),

@@ -1,7 +1,7 @@
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { Removal } from "../../api/protection.js";
-import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
+import type { Desired } from "../../api/types.js";
 import { holdOf, refuseHeld, withHold } from "../../drift/hold.js";
 import { rulesOfRequest } from "../../drift/plan-with-drift.js";
 import { type ApplyResult, newHostsText } from "../../engine/operations/apply-result.js";
@@ -22,7 +22,6 @@ import { callContext } from "../../engine/run/handler-session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import { targetOfRevision } from "../../records/history.js";
-import { annotationsToldBy, type MachineAnnotations } from "../../records/host-machine.js";
 import { foreseenFailure } from "../../plan/foreseen.js";
 import type { Hold, Plan } from "../../plan/plan.js";
 import type { RemovalConsent } from "../../plan/plan-input.js";
@@ -43,7 +42,14 @@ import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
 import { planLine } from "../survey-cluster.js";
-import { clustersNamed, recordedProvider, refuseNothingNamed, stacksAmong } from "./stacks.js";
+import {
+  clustersNamed,
+  desiredFor,
+  recordedProvider,
+  refuseNothingNamed,
+  stacksAmong,
+  toldAnnotations,
+} from "./stacks.js";
 import { carryOut } from "./up.js";
 import { openWorkload } from "../../kube/open-workload.js";
 
@@ -78,7 +84,7 @@ export async function rollbackCommand(
   const clusters = clustersNamed(options, context);
   for (const stack of await stacksAmong(named, clusters, engine)) {
     const command = `capstan rollback ${stack}`;
-    const desired = clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
+    const desired = desiredFor(stack, clusters);
     await withLockedEngine(
       options,
       context,
@@ -219,7 +225,7 @@ class RollbackCommand {
           engine,
           onFailure: "keep",
           openWorkload,
-          liveAnnotations: this.told(),
+          liveAnnotations: toldAnnotations(this.options.desired, state),
           timeoutMs,
           report: (event) => progress?.on(event),
           onObservation: (_, observation) => progress?.observed(observation),
@@ -278,7 +284,7 @@ class RollbackCommand {
     if (plan.empty) return;
     const { engine, options, state, next } = this;
     const how = { ...options, rollback: true };
-    const liveAnnotations = this.told();
+    const liveAnnotations = toldAnnotations(options.desired, state);
     const apply = omitUndefined<Parameters<typeof carryOut>[2]>({
       engine,
       provider,
@@ -288,12 +294,6 @@ class RollbackCommand {
       liveAnnotations,
     });
     await carryOut(plan, state, apply, this.context);
-  }
-
-  /** Whoever names manifests says with them what holds Machines now. */
-  private told(): MachineAnnotations | undefined {
-    const { desired } = this.options;
-    return desired && annotationsToldBy(objectsOf(desired), this.state);
   }
 
   private async planTo(

@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
-import { type Desired, dottedName, stackNamed, stackNameOf } from "../../api/types.js";
+import { type Desired, dottedName, objectsOf, stackNamed, stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import { boundToRecorded } from "../../provider/for-cluster.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
+import { annotationsToldBy, type MachineAnnotations } from "../../records/host-machine.js";
 import { type CommandContext, loadManifests } from "../context.js";
 import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 
@@ -26,6 +27,19 @@ export function clustersNamed(
 ): readonly Desired[] {
   refuseIdleOverrides(options, options.file);
   return options.file.length === 0 ? [] : loadManifests(options, context).clusters;
+}
+
+/** What such manifests say of one stack; undefined: none of them holds its cluster. */
+export function desiredFor(stack: string, clusters: readonly Desired[]): Desired | undefined {
+  return clusters.find(({ cluster }) => stackNameOf(cluster) === stack);
+}
+
+/** Whoever names manifests says with them what holds Machines now; undefined: what is recorded of them counts. */
+export function toldAnnotations(
+  desired: Desired | undefined,
+  state: StackState,
+): MachineAnnotations | undefined {
+  return desired && annotationsToldBy(objectsOf(desired), state);
 }
 
 /** The same as `stacksOf`, where the manifests are read already. */

@@ -136,6 +136,7 @@ export class Engine {
 
   private readonly recorded: RecordedStacks;
   private readonly rooms = new Map<string, Room>();
+
   constructor(private readonly options: EngineOptions) {
     const { workspace, providers, changes = false, notice } = options;
     const keys = new StackKeys(workspace);

@@ -68,8 +68,8 @@ export async function observe(
   const isShownGone = ({ id = "" }: RecordedResource) => byId.get(id)?.phase === "gone";
   const isGone = (one: RecordedResource) => unlisted.get(one.key) === "gone" || isShownGone(one);
   const gone = new Set(recorded.filter(isGone).map(({ key }) => key));
-  // After its host nothing of it is ours any more, as a state finds out that is older than that.
   const keys = new Set(recorded.map(({ key }) => key));
+  // After its host nothing of it is ours any more, as a state finds out that is older than that.
   const hasOutlived = (one: RecordedResource) => {
     if (!isKept(one.inputs)) return false;
     const host = recordedHostOf(one, provider);

@@ -70,10 +70,9 @@ async function removeOrphaned(
   { session, context }: RecoveryTools,
 ): Promise<void> {
   const { lookup } = session();
-  const [letGo, deleted] = [true, false].map((isLetGo) =>
-    resources.filter((one) => (one.letGo === true) === isLetGo),
-  );
-  for (const { id, who } of [...(deleted ?? []).toReversed(), ...(letGo ?? [])]) {
+  const letGo = resources.filter((one) => one.letGo === true);
+  const deleted = resources.filter((one) => one.letGo !== true);
+  for (const { id, who } of [...deleted.toReversed(), ...letGo]) {
     context.signal.throwIfAborted();
     await lookup(who.kind).delete(id, { who });
   }

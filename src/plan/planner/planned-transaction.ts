@@ -5,7 +5,7 @@ import type { Annotations } from "../../api/update-policy.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
-import { hostMachines, newestAnnotations } from "../../records/host-machine.js";
+import { hostMachines, newestWords } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
 import type { PlannedTransaction, RemainingPlan } from "../plan.js";
@@ -206,12 +206,12 @@ export function formerMachines(
   const known = knownMachines(prior);
   const left = orphaned.map(({ who }) => machineNameOf(who.name));
   const names = new Set([...leaving.map(({ machine }) => machine), ...left]);
-  const annotationsOf = newestAnnotations(prior);
+  const wordsOf = newestWords(prior);
   return [...names]
     .filter((name) => !wanted.has(name))
     .flatMap((name) => known.get(name) ?? [])
     .map((machine) => {
-      const said = deletionAnnotationsAmong(annotationsOf(machine));
+      const said = deletionAnnotationsAmong(wordsOf(machine).annotations);
       const deletionAnnotations = Object.keys(said).length === 0 ? undefined : said;
       return omitUndefined({ ...machine, deletionAnnotations });
     });
