@@ -159,6 +159,12 @@ export class WorkloadApi implements WorkloadCluster {
     );
   }
 
+  async revokeOthers(hosts: readonly Identity[]): Promise<void> {
+    await this.call("delete the tokens that no host needs", (api) =>
+      api.deleteCollectionNamespacedSecret(secretsOfOthers(hosts), within()),
+    );
+  }
+
   drain(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<DrainLook> {
     const nowMs = this.access.clock.now();
     return this.call(`drain ${host.name}`, async (core, config) => {
@@ -269,6 +275,12 @@ function memberNodeOf(items: readonly V1Node[], host: NodeHost): MemberNode {
 
 function secretsOf({ token }: Identity) {
   return { namespace: tokenNamespace, labelSelector: `${tokenHostLabel}=${token}` };
+}
+
+function secretsOfOthers(hosts: readonly Identity[]) {
+  const names = hosts.map(({ token }) => token);
+  const others = names.length === 0 ? [] : [`${tokenHostLabel} notin (${names.join(",")})`];
+  return { namespace: tokenNamespace, labelSelector: [tokenHostLabel, ...others].join(",") };
 }
 
 async function nodeOf(host: NodeHost, api: CoreV1Api): Promise<V1Node | undefined> {

@@ -13,6 +13,11 @@ import {
   publicKeyHash,
 } from "../../src/bootstrap/certificates/certificate.js";
 import { type ClusterKeys, newClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.js";
+import {
+  bootstrapTokenSecret,
+  newBootstrapToken,
+} from "../../src/bootstrap/tokens/bootstrap-token.js";
+import type { JsonObject } from "../../src/api/json.js";
 import { hostBootstrap, type HostSettings } from "../../src/bootstrap/host/host-bootstrap.js";
 import { WorkloadApi } from "../../src/kube/workload-api.js";
 import { systemClock } from "../../src/provider/clock.js";
@@ -210,6 +215,25 @@ describe("a control plane that kubeadm makes of rendered files", () => {
       await tokens.revoke(other);
       for (const one of made) await becomesUnknown(one);
       assert.match(await whoIs(token), /system:bootstrap:/);
+    });
+
+    it("for some hosts when those of all others are taken back, and never those that it did not make", async () => {
+      const foreign = newBootstrapToken();
+      const ours = bootstrapTokenSecret(foreign, other, Date.now() + hourMs);
+      const { name, namespace } = ours["metadata"] as JsonObject;
+      await controlPlane.apply(JSON.stringify({ ...ours, metadata: { name, namespace } }));
+      const waiting = { ...other, token: "a".repeat(32) };
+      const gone = { ...other, token: "b".repeat(32) };
+      const [kept, left] = [
+        await tokens.issue(waiting, Date.now() + hourMs),
+        await tokens.issue(gone, Date.now() + hourMs),
+      ];
+      await tokens.revokeOthers([joining, waiting]);
+      await becomesUnknown(left);
+      assert.match(await whoIs(kept), /system:bootstrap:/);
+      await tokens.revokeOthers([joining]);
+      await becomesUnknown(kept);
+      for (const one of [token, foreign]) assert.match(await whoIs(one), /system:bootstrap:/);
     });
 
     it("no longer than they were made for, unless that is extended", async () => {

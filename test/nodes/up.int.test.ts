@@ -71,10 +71,12 @@ describe("a cluster that capstan up makes of real nodes", function () {
   const isMember = ({ spec }: Observed) => spec["role"] === "controlPlane";
   const isWorker = (host: Observed) => !isMember(host);
 
-  /** Names of the Secrets of tokens that hosts join with. */
+  /** The tokens that hosts join with, a line each: the name of its Secret, when it was made, and for whom. */
   const tokens = () => {
     const selector = "--field-selector=type=bootstrap.kubernetes.io/token";
-    return scenario.kubectl("get", "secrets", "-n", "kube-system", "-o", "name", selector);
+    const told = "{.metadata.name} {.metadata.creationTimestamp} {.metadata.labels}";
+    const path = `jsonpath={range .items[*]}${told}{"\\n"}{end}`;
+    return scenario.kubectl("get", "secrets", "-n", "kube-system", "-o", path, selector);
   };
 
   before(async () => {

@@ -237,6 +237,14 @@ export class FakeHosts {
         this.keepsToken(name)
           ? Promise.reject(noAnswer("it is too busy"))
           : answering(() => void this.tokens.delete(token)),
+      revokeOthers: (hosts) =>
+        this.keepsToken("of any host")
+          ? Promise.reject(noAnswer("it is too busy"))
+          : answering(() => {
+              const kept = new Set(hosts.map(({ token }) => token));
+              const others = [...this.tokens.keys()].filter((token) => !kept.has(token));
+              for (const token of others) this.tokens.delete(token);
+            }),
     });
   }
 

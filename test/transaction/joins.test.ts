@@ -294,6 +294,19 @@ describe("a cluster whose hosts join each other", () => {
     }
   });
 
+  it("takes back at the end of a change what an earlier one could not, whose API server was too busy", async () => {
+    const first = goal(member("cp-0"), machine("a"));
+    const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+    const { hosts: nodes } = engine.cloud;
+    nodes.keepsToken = () => true;
+    assert.equal(outcomeText(await engine.up(first)), "done");
+    assert.equal(nodes.tokens.size, 1);
+    nodes.keepsToken = () => false;
+    const wanted = goal(member("cp-0"), machine("a"), machine("b"));
+    assert.equal(outcomeText(await engine.up(wanted)), "done");
+    assert.equal(nodes.tokens.size, 0);
+  });
+
   describe("whose command is killed while a host joins", () => {
     const wanted = goal(member("cp-0"), machine("web"));
     // Its first call keeps the host's secret, and its second makes the host.
@@ -311,6 +324,12 @@ describe("a cluster whose hosts join each other", () => {
     it("takes the host's token back with the next one", async () => {
       await tokensAfter(kill);
       assert.equal(outcomeText(await engine.up(wanted)), "done");
+      assert.deepEqual([...engine.cloud.hosts.tokens.keys()], []);
+    });
+
+    it("takes it back, too, where its host never came to be and is not wanted any more", async () => {
+      await tokensAfter(kill);
+      assert.equal((await engine.rollback()).kind, "rolledBack");
       assert.deepEqual([...engine.cloud.hosts.tokens.keys()], []);
     });
 

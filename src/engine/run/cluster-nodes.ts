@@ -157,12 +157,18 @@ export async function tryToKeepMarks(
   }
 }
 
-/** What a run that is done still asks its cluster for: what it owes that, at most so long, and what its Nodes bear. */
+/** What a run that is done still asks its cluster for: what it owes that, at most so long, what its Nodes bear, and that no token is left. */
 export async function finishNodes(
   seen: SeenHosts,
   target: Target,
   timeoutMs: number,
 ): Promise<void> {
-  await seen.bootstrap.owed.finish(seen.context, timeoutMs);
-  await tryToKeepMarks(seen, { target, uncordons: true });
+  const { bootstrap, context, observation, records } = seen;
+  await bootstrap.owed.finish(context, timeoutMs);
+  const failure = await tryToKeepMarks(seen, { target, uncordons: true });
+  // Whoever has just not answered is not asked once more: tokens expire.
+  if (failure !== undefined) return;
+  await bootstrap.revokeOthers(context, observation, records).catch((error: unknown) => {
+    if (!isCapstanError(error)) throw error;
+  });
 }

@@ -254,7 +254,7 @@ export class RunBootstrap {
   }
 
   /** A host that runs may still be reading what it was told: a first member answers behind its load balancer once it has. */
-  private serves(host: NodeKey, observation: Observation): boolean {
+  private serves(host: NodeKey, observation: Pick<Observation, "observedResources">): boolean {
     const parts = [host, ...livingWith([host], this.request.target)];
     const present = presentAmong(parts, observation);
     return parts.every((key) => present.get(key)?.phase === "ready");
@@ -299,6 +299,27 @@ export class RunBootstrap {
       observed !== "gone" && observed.who.kind === hostKind && !before.has(key) ? [key] : [],
     );
     return this.settle(ctx, observation, added, records);
+  }
+
+  /**
+   * At the end of a run, when its hosts have joined: no token is good any more that no host of the target still waits with. What an API
+   * server was too busy to take back by then goes here, also for a run before, and what was made for a host that never came to be.
+   * Throws API_SERVER, and as `RunWorkload.among` does.
+   */
+  async revokeOthers(
+    ctx: CallContext,
+    observation: Pick<Observation, "observedResources">,
+    records: PriorState,
+  ): Promise<void> {
+    const { target } = this.request;
+    if (records.transaction?.keys === undefined || !keepsControlPlane(target)) return;
+    const wanted = target.machines.map(({ host }) => host);
+    const hosts = [...presentAmong(wanted, observation)];
+    const [first] = hosts;
+    if (first === undefined) return;
+    const cluster = await this.workload.beside(observation, first[1], records, ctx);
+    const awaited = hosts.filter(([key]) => !this.serves(key, observation));
+    await cluster.revokeOthers(awaited.map(([, { who }]) => who));
   }
 
   /** What hosts that do not become nodes have printed last, by host. */

@@ -47,6 +47,8 @@ export interface WorkloadCluster {
   readiness(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReadiness>>;
   /** No token of the host is good any more. Success also when there is none. */
   revoke(host: Identity): Promise<void>;
+  /** No token that was made for a host is good any more, but those of some hosts. Success also when there is none. */
+  revokeOthers(hosts: readonly Identity[]): Promise<void>;
   /**
    * One round of a drain: the Node takes no more pods, and those on it whose turn it is are asked to go, by the rules of its Machine in their order. What is
    * still in the way; nothing where there is no Node.
