@@ -57,15 +57,22 @@ export function sourcesOf(
   ];
 }
 
-/** Whether all of one is among others. A file in a folder that was read is, there or not, and no folder in it; nothing is of standard input. Pure. */
+/** Whether all of one is among others. A file in a folder that was read is, there or not, and no folder in it, and no value of an option; nothing is of standard input. Pure. */
 export function isCovered(source: readonly string[], sources: readonly string[]): boolean {
   const read = new Set(sources);
-  return source.length > 0 && source.every((one) => isReadWith(one, read));
+  return (
+    source.length > 0 &&
+    source.every((one) => (isOption(one) ? read.has(one) : isReadWith(one, read)))
+  );
 }
 
 /** The paths among what `sourcesOf` says. Pure. */
 export function pathsIn(sources: readonly string[]): string[] {
-  return sources.filter((source) => !source.startsWith("--"));
+  return sources.filter((source) => !isOption(source));
+}
+
+function isOption(source: string): boolean {
+  return source.startsWith("--");
 }
 
 function renames({ path: [above, member] }: Setting): boolean {

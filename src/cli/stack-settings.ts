@@ -28,7 +28,7 @@ export function forgetThese(workspace: Noted, stack: string, from: readonly stri
 
 /** Nothing of the stack is left, so nothing led to it. */
 export function forgetManifests(workspace: Noted, stack: string): void {
-  workspace.manifestNotes?.write(stack, []);
+  workspace.manifestNotes?.takeOut(stack, () => true);
 }
 
 /** All that are remembered, by stack name. */

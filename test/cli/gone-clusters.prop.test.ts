@@ -8,7 +8,11 @@ import {
   rememberBegun,
   rememberManifests,
 } from "../../src/cli/stack-settings.js";
-import { ManifestNotes, type ManifestSources } from "../../src/engine/backend/manifest-notes.js";
+import {
+  type ManifestNote,
+  ManifestNotes,
+  type ManifestSource,
+} from "../../src/engine/backend/manifest-notes.js";
 import { FileSource } from "../../src/source/file-source.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { cluster, localProvider, textOf } from "../support/manifests.js";
@@ -20,25 +24,30 @@ const moved = [stays, cluster({ name: "moved" })];
 
 /** As in files, without waiting for a disk. */
 class NotesInMemory extends ManifestNotes {
-  private readonly notes = new Map<string, ManifestSources>();
+  private readonly notes = new Map<string, ManifestNote>();
 
   constructor() {
     super("/nowhere");
   }
 
-  override of(name: string): ManifestSources {
-    return this.notes.get(name) ?? [];
+  protected override notesOf(): readonly ManifestNote[] {
+    return [...this.notes.values()].sort((left, right) => left.rank - right.rank);
   }
 
-  override write(name: string, sources: ManifestSources): void {
-    this.notes.set(name, sources);
+  protected override write(_stack: string, note: ManifestNote): void {
+    this.notes.set(String(note.source), note);
+  }
+
+  protected override remove(_stack: string, source: ManifestSource): void {
+    this.notes.delete(String(source));
   }
 }
 
 /** Whoever looked last is the only one that is noted. */
 class LastOneAlone extends NotesInMemory {
-  override add(name: string, source: readonly string[]): void {
-    this.write(name, [source]);
+  override add(name: string, source: ManifestSource): void {
+    this.takeOut(name, () => true);
+    super.add(name, source);
   }
 }
 

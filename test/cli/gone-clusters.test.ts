@@ -82,6 +82,11 @@ describe("a cluster that is to be taken down", () => {
       assert.match(among([below]) ?? "", /left as it is: .* applied from \/a\/p?.* meanwhile/);
       assert.match(among(a, [below]) ?? "", /left as it is/);
     }
+    const sources = ["/a", "--var FILE=prod"];
+    assert.match(
+      keptMeanwhile("default.x", sources, [["/a", "--var FILE=prod/x.yaml"]]) ?? "",
+      /left as it is/,
+    );
     assert.match(among([]) ?? "", /left as it is: .* applied from standard input meanwhile/);
     assert.match(among() ?? "", /left as it is: it was destroyed or moved meanwhile/);
   });

@@ -8,10 +8,14 @@ import { cluster, desiredOf, machine, machineDeployment } from "./manifests.js";
 
 // Hosts whose volumes are to outlive them, and verbs that make, change and take them away while calls fail and commands die.
 
+type DataPolicy = "keep" | "delete";
+
 interface OutlivingCommand {
   readonly verb: "up" | "keep" | "rollback" | "forget" | "destroy";
   /** Of the hosts with volumes; absent: there are to be none. */
   readonly size?: string;
+  /** What becomes of the data of hosts that go. */
+  readonly policy: DataPolicy;
   readonly faults: readonly CommandFault[];
 }
 
@@ -19,22 +23,28 @@ export interface OutlivingHistory {
   /** At most so many machines of the pool are missing while it rolls; none: others come first. */
   readonly maxUnavailable: number;
   readonly parallel: boolean;
+  /** With which hosts are made first. */
+  readonly policy: DataPolicy;
   readonly commands: readonly OutlivingCommand[];
 }
+
+const policies = fc.constantFrom<DataPolicy[]>("keep", "keep", "keep", "delete");
 
 export const outlivingHistories: fc.Arbitrary<OutlivingHistory> = fc.record({
   maxUnavailable: fc.constantFrom(0, 1),
   parallel: fc.boolean(),
+  policy: policies,
   commands: fc.array(
     fc.record(
       {
+        policy: policies,
         verb: fc.constantFrom<OutlivingCommand["verb"][]>(
           ...(["up", "up", "up", "keep", "rollback", "forget", "destroy"] as const),
         ),
         size: fc.constantFrom("small", "medium"),
         faults: fc.array(faults, { maxLength: 2 }),
       },
-      { requiredKeys: ["verb", "faults"] },
+      { requiredKeys: ["verb", "policy", "faults"] },
     ),
     { minLength: 1, maxLength: 5 },
   ),
@@ -43,10 +53,13 @@ export const outlivingHistories: fc.Arbitrary<OutlivingHistory> = fc.record({
 /** Longer than any host takes to come up. */
 const restMs = 20 * 60_000;
 
-function wanted({ maxUnavailable }: OutlivingHistory, size?: string): Desired {
+function wanted(
+  { maxUnavailable }: OutlivingHistory,
+  { size, policy }: Pick<OutlivingCommand, "size" | "policy">,
+): Desired {
   const others = [cluster(), machine("cp-0", { controlPlane: "1.34.2" })];
   if (size === undefined) return desiredOf(others);
-  const shape = { size, dataVolume: { gib: 1, whenHostGoes: "keep" as const } };
+  const shape = { size, dataVolume: { gib: 1, whenHostGoes: policy } };
   const bounds = { maxUnavailable, maxSurge: 1 - maxUnavailable };
   return desiredOf([...others, machine("db", shape), machineDeployment("pool", 2, shape, bounds)]);
 }
@@ -70,27 +83,50 @@ class DataJudge {
   }
 }
 
-/** What hosts have lost of their data while they stood, and how the commands ended. */
+/** Volumes that stand and bear our marks, by id. */
+function dataOf(engine: FakeEngine): string[] {
+  return engine.alive().flatMap(({ id, who }) => (who.kind === "LocalVolume" ? [id] : []));
+}
+
+/** Data that a change deleted whose manifests kept it. One that was taken back deletes what it made, and goes by what was said before. */
+function deletedBy(
+  { verb, size, policy }: OutlivingCommand,
+  before: readonly string[],
+  { engine, outcome }: { readonly engine: FakeEngine; readonly outcome: string },
+): string[] {
+  const isForward = (verb === "up" || verb === "keep") && !/rolledBack|incomplete/.test(outcome);
+  if (!isForward || size === undefined || policy !== "keep") return [];
+  const there = new Set(engine.cloud.alive().map(({ id }) => id));
+  return before.filter((id) => !there.has(id)).map((id) => `${id} was to be kept`);
+}
+
+/** What hosts have lost of their data while they stood, or when they went, and how the commands ended. */
 export async function robbedIn(
   history: OutlivingHistory,
 ): Promise<{ readonly robbed: readonly string[]; readonly outcomes: readonly string[] }> {
   const traits = { ...plainWorld, parallel: history.parallel };
-  const engine = await FakeEngine.running(wanted(history, "small"), { traits });
+  const engine = await FakeEngine.running(wanted(history, { ...history, size: "small" }), {
+    traits,
+  });
   const judge = new DataJudge();
   const robbed = judge.robbed(engine);
   const outcomes: string[] = [];
-  for (const { verb, size, faults: drawn } of history.commands) {
+  for (const command of history.commands) {
+    const { verb, faults: drawn } = command;
     if (verb === "forget" && engine.prior.transaction === undefined) continue;
     engine.clock.advance(restMs);
     const work = {
-      up: () => engine.up(wanted(history, size), drawn),
-      keep: () => engine.up(wanted(history, size), drawn, "keep"),
+      up: () => engine.up(wanted(history, command), drawn),
+      keep: () => engine.up(wanted(history, command), drawn, "keep"),
       forget: () => engine.forget("db", drawn),
       rollback: () => engine.rollback(drawn),
       destroy: () => engine.destroy(drawn),
     };
-    outcomes.push(`${verb}: ${outcomeText(await work[verb]())}`);
-    robbed.push(...judge.robbed(engine), ...engine.cloud.watch.violations);
+    const before = dataOf(engine);
+    const outcome = outcomeText(await work[verb]());
+    outcomes.push(`${verb}: ${outcome}`);
+    robbed.push(...judge.robbed(engine), ...deletedBy(command, before, { engine, outcome }));
+    robbed.push(...engine.cloud.watch.violations);
     if (robbed.length > 0) break;
   }
   return { robbed, outcomes };

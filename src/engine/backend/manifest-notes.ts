@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { digestOf } from "../../api/digest.js";
 import { sameJson } from "../../api/json.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { makeFolder, removeFile, replaceFile } from "./durable-files.js";
@@ -10,35 +11,32 @@ export type ManifestSource = readonly string[];
 /** All the manifests that hold a cluster, each for itself; the last ones led to what there is. */
 export type ManifestSources = readonly ManifestSource[];
 
+/** What one file says. */
+export interface ManifestNote {
+  readonly source: ManifestSource;
+  /** The highest of a stack is that of the manifests which led to what there is. */
+  readonly rank: number;
+}
+
 const ending = ".json";
 
 /**
  * Which manifests hold each stack's cluster. A cluster that is brought from one folder to another is in both for a while:
- * each notes and takes back itself alone, so that `--prune` of the one takes nothing down that the other holds. A
- * stack's notes are a file of their own: commands for several stacks write at the same time, each under the lock of its
- * own stack alone.
+ * each notes and takes back itself alone, so that `--prune` of the one takes nothing down that the other holds. Each of them is a file
+ * of its own in the folder of its stack, and no file is ever read to be written again: who lets a cluster go does not hold the lock of its stack, and
+ * must not lose what another command notes at that moment.
  */
 export class ManifestNotes {
   constructor(private readonly folder: string) {}
 
   /** By stack name. */
   read(): Readonly<Record<string, ManifestSources>> {
-    const names = existsSync(this.folder) ? readdirSync(this.folder) : [];
-    const stacks = names
-      .filter((name) => name.endsWith(ending))
-      .map((name) => name.slice(0, -ending.length));
-    // One that another command has removed since has none.
-    const notes = stacks.map((stack) => [stack, this.of(stack)] as const);
+    const notes = foldersIn(this.folder).map((stack) => [stack, this.of(stack)] as const);
     return Object.fromEntries(notes.filter(([, sources]) => sources.length > 0));
   }
 
   of(stack: string): ManifestSources {
-    try {
-      return JSON.parse(readFileSync(this.fileOf(stack), "utf8")) as ManifestSources;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw error;
-    }
+    return this.notesOf(stack).map(({ source }) => source);
   }
 
   /**
@@ -46,9 +44,10 @@ export class ManifestNotes {
    * others take their place. Throws NO_SPACE, NOT_WRITABLE.
    */
   add(stack: string, source: ManifestSource): void {
-    const sources = this.of(stack);
-    if (sameJson(sources.at(-1), source)) return;
-    this.write(stack, [...without(without(sources, []), source), source]);
+    const last = this.notesOf(stack).at(-1);
+    if (last !== undefined && sameJson(last.source, source)) return;
+    this.write(stack, { source, rank: (last?.rank ?? 0) + 1 });
+    if (source.length > 0) this.takeOut(stack, (one) => one.length === 0);
   }
 
   /**
@@ -56,37 +55,66 @@ export class ManifestNotes {
    * nobody can read again. Throws NO_SPACE, NOT_WRITABLE.
    */
   addBefore(stack: string, source: ManifestSource): void {
-    const sources = this.of(stack);
-    const isKnown = sources.some((one) => sameJson(one, source));
-    if (!isKnown && (source.length > 0 || sources.length === 0)) {
-      this.write(stack, [source, ...sources]);
-    }
+    const notes = this.notesOf(stack);
+    const isKnown = notes.some((one) => sameJson(one.source, source));
+    if (isKnown || (source.length === 0 && notes.length > 0)) return;
+    this.write(stack, { source, rank: (notes[0]?.rank ?? 0) - 1 });
   }
 
   /** Throws NO_SPACE, NOT_WRITABLE. */
   takeOut(stack: string, isOut: (source: ManifestSource) => boolean): void {
-    const sources = this.of(stack);
-    const left = sources.filter((one) => !isOut(one));
-    if (left.length < sources.length) this.write(stack, left);
+    for (const source of this.of(stack).filter(isOut)) this.remove(stack, source);
   }
 
-  /** Throws NO_SPACE, NOT_WRITABLE. */
-  write(stack: string, sources: ManifestSources): void {
-    const file = this.fileOf(stack);
+  /** Those of one stack, the last ones last. One that another command takes out meanwhile is none. */
+  protected notesOf(stack: string): readonly ManifestNote[] {
+    const folder = join(this.folder, stack);
+    const notes = entriesOf(folder)
+      .flatMap((entry) => (entry.isFile() && entry.name.endsWith(ending) ? [entry.name] : []))
+      .sort()
+      .flatMap((name) => noteIn(join(folder, name)));
+    return notes.sort((left, right) => left.rank - right.rank);
+  }
+
+  protected write(stack: string, note: ManifestNote): void {
+    const file = this.fileOf(stack, note.source);
     try {
-      makeFolder(this.folder);
-      if (sources.length === 0) removeFile(file);
-      else replaceFile(file, `${JSON.stringify(sources, null, 2)}\n`);
+      makeFolder(join(this.folder, stack));
+      replaceFile(file, `${JSON.stringify(note, null, 2)}\n`);
     } catch (error) {
       throw toldAsStorage(error, file);
     }
   }
 
-  private fileOf(stack: string): string {
-    return join(this.folder, `${stack}${ending}`);
+  protected remove(stack: string, source: ManifestSource): void {
+    const file = this.fileOf(stack, source);
+    try {
+      removeFile(file);
+    } catch (error) {
+      throw toldAsStorage(error, file);
+    }
+  }
+
+  private fileOf(stack: string, source: ManifestSource): string {
+    return join(this.folder, stack, `${digestOf(source, 16)}${ending}`);
   }
 }
 
-function without(sources: ManifestSources, source: ManifestSource): ManifestSources {
-  return sources.filter((one) => !sameJson(one, source));
+function entriesOf(folder: string) {
+  return existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
+}
+
+function foldersIn(folder: string): string[] {
+  return entriesOf(folder)
+    .flatMap((entry) => (entry.isDirectory() ? [entry.name] : []))
+    .sort();
+}
+
+function noteIn(file: string): readonly ManifestNote[] {
+  try {
+    return [JSON.parse(readFileSync(file, "utf8")) as ManifestNote];
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+    throw error;
+  }
 }

@@ -2,8 +2,6 @@ import { askedStage, firstStage } from "../../api/key-stage.js";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
-import { templateSatellites } from "../../compile/compile.js";
-import { informed } from "../../compile/lookups.js";
 import { policiesOf } from "../../compile/update-policy.js";
 import {
   type GraphNode,
@@ -18,11 +16,10 @@ import type {
   InfrastructureProvider,
   Lookups,
   Observed,
-  Satellite,
   Verdict,
 } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
-import type { ExpandedMachine, MachineOwner } from "../../sets/expanded.js";
+import type { ExpandedMachine } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { isOwning, ownerText } from "../../sets/owning-objects.js";
@@ -31,7 +28,8 @@ import { domainsOf, newestReadyFirst, placedAsFound } from "./found-domains.js";
 import { machineNameOf } from "../../records/host-name.js";
 import { isGenerationOf } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
-import { type FoundPolicies, satelliteModel, satelliteOfFound } from "./satellites.js";
+import { ownerNamed, satellitePolicies } from "./satellite-policies.js";
+import { satelliteModel, satelliteOfFound } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
 import { type ExternalSights, hasDrifted, type ObservedResources } from "../observation.js";
 import {
@@ -90,7 +88,7 @@ function goalOn(cluster: FoundCluster): CompiledGoal {
 export function foundTarget(cluster: FoundCluster): Target {
   const { desired, provider, found } = cluster;
   const compiledGoal = goalOn(cluster);
-  const policies = foundPolicies(compiledGoal, cluster);
+  const policies = satellitePolicies(compiledGoal, cluster);
   const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
   const machines = machinesOf(hosts, compiledGoal, cluster);
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);
@@ -139,22 +137,6 @@ export function foundTarget(cluster: FoundCluster): Target {
       }),
     ],
   });
-}
-
-/** What the manifests tell of what lives with hosts: also of machines that a set has too many of. */
-function foundPolicies(
-  { satellites = new Map<string, readonly Satellite[]>() }: CompiledGoal,
-  { provider, desired, lookups }: FoundCluster,
-): FoundPolicies {
-  const templates = templateSatellites(informed(provider, lookups), desired);
-  const ofTemplate = (machine: string) => {
-    const owner = ownerOf(machine, desired);
-    return owner && templates.get(ownerText(owner));
-  };
-  return {
-    all: [...satellites.values(), ...templates.values()].flat(),
-    of: (machine) => satellites.get(machine) ?? ofTemplate(machine) ?? [],
-  };
 }
 
 /** What is recorded already is as it is; everything else of the target is to get a record. Pure. */
@@ -242,7 +224,7 @@ function machinesOf(
     taken.add(name);
     const same = known.get(machine);
     const { spec, failureDomain } = specOf(seen, same, { compiledGoal, provider });
-    const owner = same === undefined ? ownerOf(machine, desired) : same.owner;
+    const owner = same === undefined ? ownerNamed(machine, desired) : same.owner;
     return omitUndefined({
       name,
       spec,
@@ -294,19 +276,6 @@ function specOf(
     }
   }
   return placedAsFound(seen, same, { cluster: compiledGoal.cluster, provider });
-}
-
-/**
- * The set that a machine's name is of; undefined for none. Sets of deployments are told by their names, whether or
- * not these manifests hold the deployment: the next ones may.
- */
-function ownerOf(machine: string, desired: Desired): MachineOwner | undefined {
-  const [, machineSet = "", number = ""] = /^(.+)-(\d+)$/.exec(machine) ?? [];
-  const ordinal = Number(number);
-  const [, machineDeployment] = /^(.+)-[0-9a-f]{8}(?:-r\d+)?$/.exec(machineSet) ?? [];
-  if (machineDeployment !== undefined) return { machineSet, machineDeployment, ordinal };
-  const isSet = desired.machineSets.some(({ metadata }) => metadata.name === machineSet);
-  return isSet ? { machineSet, ordinal } : undefined;
 }
 
 /** Objects that something was found of; sets want as many machines as there are, of the kind that they are. */

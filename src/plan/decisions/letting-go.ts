@@ -50,10 +50,9 @@ export function uncommittedAmong(
     ...(revision?.target.nodes.map(keyOf) ?? []),
     ...(transaction.letGo ?? []),
   ]);
-  const kept = target.nodes.filter(({ keep }) => keep === true).map(keyOf);
   const made =
     transaction.goal.kind === "up"
-      ? kept.filter((key) => touched.includes(key) && !before.has(key))
+      ? target.nodes.map(keyOf).filter((key) => touched.includes(key) && !before.has(key))
       : [];
   return [...new Set([...uncommitted, ...made])].filter((key) => letGo.has(key));
 }

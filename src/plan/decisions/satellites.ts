@@ -19,6 +19,7 @@ import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 import { directionOf } from "../../records/transaction.js";
 import type { DecidedHost } from "./decided.js";
+import { isFoundToStay, isToldToStay, type SatellitePolicies } from "./satellite-policies.js";
 import { hostsInName, isHostKey, machineNameOf } from "../../records/host-name.js";
 import {
   type Existing,
@@ -94,38 +95,15 @@ export function satelliteOfFound(
     spec: withRefsTo(ids, spec),
     dependsOn: [key],
     host: key,
-    keep: isKept(own, machineNameOf(host), policies) || undefined,
+    keep: isFoundToStay(own, machineNameOf(host), policies) || undefined,
   });
 }
 
 /** Everything that was found, and what the manifests tell of what lives with hosts. */
 interface FoundBeside {
   readonly found: readonly Observed[];
-  readonly policies: FoundPolicies;
+  readonly policies: SatellitePolicies;
   readonly hostKind: string;
-}
-
-/** What lives with hosts, as manifests tell it. */
-export interface FoundPolicies {
-  /** Of every machine and every template. */
-  readonly all: readonly Satellite[];
-  /** Of one machine, or of its set's template where the set asks for fewer; empty where no manifest speaks of it. */
-  readonly of: (machine: string) => readonly Satellite[];
-}
-
-/**
- * Whether a satellite, in whatever generation, outlives its host. Where nothing tells of it for its machine nobody knows
- * what was wanted: data that the manifests keep anywhere else under that name is then not deleted here.
- */
-function isKept(
-  satellite: Pick<Satellite, "kind" | "name">,
-  machine: string,
-  { all, of }: FoundPolicies,
-): boolean {
-  const isIt = (one: Satellite) => isGenerationOf(one, satellite);
-  const own = of(machine).filter(isIt);
-  const told = own.length > 0 ? own : all.filter(isIt);
-  return told.some(({ whenHostGoes }) => whenHostGoes === "keep");
 }
 
 function withRefsTo(ids: ReadonlyMap<string, Ref>, spec: JsonObject): JsonObject {
@@ -160,16 +138,26 @@ export function recordedHostOf(
 
 /**
  * Satellites that are to outlive their hosts, as far as they are not wanted any more: also those of a change that was never committed, where
- * that is not taken back. Its hosts may have run for long. Pure.
+ * that is not taken back. Its hosts may have run for long. Of all that goes with a change its manifests count, too. Pure.
  */
 export function keptSatellites(
-  { prior: { revision, transaction }, goal }: Pick<PlanInput, "prior" | "goal">,
+  { prior, goal, provider }: Pick<PlanInput, "prior" | "goal" | "provider">,
   wanted: ReadonlySet<NodeKey>,
+  told: SatellitePolicies | undefined,
 ): NodeKey[] {
+  const { revision, transaction } = prior;
   const isBack = directionOf(goal) === "back";
   const targets = [revision?.target, isBack ? undefined : transaction?.target];
-  const kept = targets.flatMap((one) => one?.nodes.filter((node) => node.keep === true) ?? []);
-  return [...new Set(kept.map(keyOf))].filter((key) => !wanted.has(key));
+  const nodes = targets.flatMap((one) => one?.nodes ?? []);
+  const kept = nodes.filter((node) => node.keep === true).map(keyOf);
+  if (told !== undefined && !isBack) {
+    const records = cloudResources(prior).map((one) => ({
+      ...one,
+      host: recordedHostOf(one, provider),
+    }));
+    kept.push(...[...nodes, ...records].filter((one) => isToldToStay(one, told)).map(keyOf));
+  }
+  return [...new Set(kept)].filter((key) => !wanted.has(key));
 }
 
 /** A host as the records or the cloud have it; undefined of one that is not there. */

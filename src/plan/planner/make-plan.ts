@@ -31,6 +31,7 @@ import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import { givenUpBy, withGivenUp } from "../decisions/giving-up.js";
 import { letGoIn } from "../decisions/letting-go.js";
+import { satellitePolicies, type SatellitePolicies } from "../decisions/satellite-policies.js";
 import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
 import { isLiving } from "../observation.js";
 import type { PlanInput } from "../plan-input.js";
@@ -150,6 +151,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     infrastructure: shared,
     hosts: decided,
     going: compiledGoal.going,
+    policies: toldPolicies(input, compiledGoal),
   });
   return stage === undefined ? plan : { ...plan, stage };
 }
@@ -167,6 +169,14 @@ function knownInfrastructure(
     used: usedNames(input),
     replacesFailed: replacesFailedIn(input),
   };
+}
+
+function toldPolicies(
+  { planGoal, provider, lookups }: PlanInput,
+  compiledGoal: CompiledGoal,
+): SatellitePolicies | undefined {
+  if (planGoal.kind === "recorded") return undefined;
+  return satellitePolicies(compiledGoal, { ...planGoal, provider, lookups });
 }
 
 /** A recorded graph keeps what was looked up for it. */
@@ -226,7 +236,7 @@ function assemble(
   input: PlanInput,
   written: PriorState,
   bare: Target,
-  { infrastructure, hosts, going }: Decided,
+  { infrastructure, hosts, going, policies }: Decided,
 ): RemainingPlan {
   const { prior, provider } = input;
   const target = withMarkedSecrets(bare, provider);
@@ -234,7 +244,7 @@ function assemble(
   const targetKeys = new Set(target.nodes.map(keyOf));
   const recorded = cloudResources(prior);
   const toDelete = recorded.filter(({ key }) => !targetKeys.has(key));
-  const letGo = new Set([...letGoIn(input), ...keptSatellites(input, targetKeys)]);
+  const letGo = new Set([...letGoIn(input), ...keptSatellites(input, targetKeys, policies)]);
   const decisions = decisionsByKey(infrastructure, hosts, provider);
   const steps = [
     ...stepsToward(target, decisions, provider),

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CapstanError } from "../../../src/api/error.js";
 import { foundTarget } from "../../../src/plan/decisions/adoption.js";
 import { planTree, verbOf } from "../../../src/plan/changes/tree.js";
 import type { Plan } from "../../../src/plan/plan.js";
@@ -116,6 +117,63 @@ describe("what lives with one host", () => {
       const left = [ours(engine).length, unmarked(engine).length];
       assert.deepEqual(left, how === "rollback" ? [0, 0] : [0, 3], how);
     }
+  });
+
+  it("stays when the change that replaces its host says so, whatever was said when it was made", async () => {
+    const pool = (size: string, replicas: number, policy?: "keep") =>
+      machineDeployment("web", replicas, { size, ...volumeOf(5, policy) });
+    const changes = {
+      machine: [withVolume(5), withVolume(5, { size: "large" }, "keep")],
+      pool: [pool("small", 1), pool("large", 1, "keep")],
+      "pool of none": [pool("small", 1), pool("small", 0, "keep")],
+    } as const;
+    for (const [what, [before, after]] of Object.entries(changes)) {
+      const engine = await FakeEngine.running(objectsOf(member, before));
+      const [data] = ours(engine);
+      const change = objectsOf(member, after);
+      const { machines } = await engine.plan(change);
+      assert.ok(machines.length > 0, what);
+      await engine.settle(change);
+      assert.deepEqual(
+        unmarked(engine).map(({ id }) => id),
+        [data?.id],
+        what,
+      );
+    }
+  });
+
+  it("stays also where the change before owes its deletion still, and said that it goes", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    const [data] = ours(engine);
+    const large = (policy?: "keep") => objectsOf(member, withVolume(5, { size: "large" }, policy));
+    const isProtected = new CapstanError({
+      code: "CLOUD_FAILED",
+      source: "cloud",
+      message: "it is protected",
+    });
+    engine.cloud.refusal = ({ call }) => (call === "delete" ? isProtected : undefined);
+    assert.match(outcomeText(await engine.up(large())), /^stopped owing/);
+    engine.cloud.refusal = () => undefined;
+    await engine.settle(large("keep"));
+    assert.deepEqual(
+      unmarked(engine).map(({ id }) => id),
+      [data?.id],
+    );
+  });
+
+  it("is deleted by a way back from a change that said otherwise of what others had made", async () => {
+    const engine = await FakeEngine.running(objectsOf(member, withVolume(5)));
+    const [data] = ours(engine);
+    const fails = [{ at: "boot", number: 0, what: "fails" }] as const;
+    const medium = objectsOf(member, withVolume(5, { size: "medium" }));
+    assert.match(outcomeText(await engine.up(medium, fails, "keep")), /^stopped kept/);
+    const large = objectsOf(member, withVolume(5, { size: "large" }, "keep"));
+    await engine.up(large, fails);
+    assert.deepEqual(
+      ours(engine).map(({ id }) => id),
+      [data?.id],
+    );
+    assert.deepEqual(unmarked(engine), []);
   });
 
   it("is deleted by a way back whichever of several changes that were never committed has made it", async () => {
