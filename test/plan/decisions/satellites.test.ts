@@ -130,10 +130,7 @@ describe("what lives with one host", () => {
     for (const [what, [before, after]] of Object.entries(changes)) {
       const engine = await FakeEngine.running(objectsOf(member, before));
       const [data] = ours(engine);
-      const change = objectsOf(member, after);
-      const { machines } = await engine.plan(change);
-      assert.ok(machines.length > 0, what);
-      await engine.settle(change);
+      await engine.settle(objectsOf(member, after));
       assert.deepEqual(
         unmarked(engine).map(({ id }) => id),
         [data?.id],
