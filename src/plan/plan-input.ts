@@ -4,6 +4,8 @@ import type { Annotations } from "../api/update-policy.js";
 import type { Removal } from "../api/protection.js";
 import type { CloudIdentity, InfrastructureProvider, Lookups, Observed } from "../provider/port.js";
 import type { ExternalSights, ObservedResources } from "./observation.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { MachineAnnotations } from "../records/host-machine.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { GivenUp, TransactionGoal } from "../records/transaction.js";
 
@@ -58,6 +60,10 @@ export interface PlanInput {
   readonly failure?: string;
   /** Resources that whoever asks has given up, beside those that the records name; absent: none. */
   readonly givenUp?: GivenUp | undefined;
+  /** What Machines are annotated with in manifests that were named with a verb which leads elsewhere; absent: none were. */
+  readonly toldAnnotations?: MachineAnnotations | undefined;
+  /** What a run lets go by its own plan, before a record of its begin tells of that; absent: none. */
+  readonly letGo?: readonly NodeKey[] | undefined;
   /** What the provider has looked up for the objects; absent: nothing. Of a recorded graph its own answers count. */
   readonly lookups?: Lookups;
   /** What is not ours and used, as the cloud shows it; absent: nobody has looked. */

@@ -8,7 +8,7 @@ import { machineOfKey, type Target, type TargetMachine } from "./target.js";
 import type { TransactionRecord } from "./transaction.js";
 
 /** What Machines are annotated with now, in an API server or in manifests, by name. */
-export type MachineAnnotations = Readonly<Record<string, Annotations>>;
+export type MachineAnnotations = Readonly<Record<string, NonNullable<Annotations>>>;
 
 /** The machine of a host, with what it is annotated with. */
 interface HostMachine {
@@ -94,7 +94,8 @@ export function annotationsToldBy(
   return Object.fromEntries(
     [...knownMachines(records).values()].flatMap((machine) => {
       const object = objectOf(machine);
-      return object === undefined ? [] : [[machine.name, annotationsIn(object, machine)]];
+      // Without any it says that there are none, and is not silent.
+      return object === undefined ? [] : [[machine.name, annotationsIn(object, machine) ?? {}]];
     }),
   );
 }

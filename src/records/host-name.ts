@@ -23,8 +23,9 @@ export function isHostKey(key: NodeKey, hostKind: string): boolean {
  * name, as "wal-20260101-1-a", may look like a host, too: which of several it is, tells which hosts there are. Pure.
  */
 export function hostsInName(name: string): string[] {
-  return [...name.matchAll(/-[0-9a-f]{8}-[1-9]\d*(?=-.)/g)]
-    .map(({ index, 0: { length } }) => name.slice(0, index + length))
+  // From every place anew: a machine's name may end like a generation, as "db-20260101" does.
+  return [...name.matchAll(/(?=(-[0-9a-f]{8}-[1-9]\d*)-.)/g)]
+    .map(({ index, 1: { length } = "" }) => name.slice(0, index + length))
     .filter((host) => !host.startsWith("-"));
 }
 

@@ -7,6 +7,7 @@ describe("the hosts in a name", () => {
     "web-7ca2dcf0-1-data": ["web-7ca2dcf0-1"],
     "web-af5f5222-0-a830c4ef-12-data": ["web-af5f5222-0-a830c4ef-12"],
     "db-0-a830c4ef-1-wal-20260101-1-a": ["db-0-a830c4ef-1", "db-0-a830c4ef-1-wal-20260101-1"],
+    "db-20261127-41787873-1-data": ["db-20261127-41787873", "db-20261127-41787873-1"],
     network: [],
     "-7ca2dcf0-1-data": [],
   };

@@ -323,12 +323,12 @@ export class FakeEngine {
       const state = await means.engine.readState(this.stack);
       if (state.transaction === undefined) return { kind: "done", passes: 0 };
       // A destroy has no deadline, and neither has what it does first: this one must not count.
-      const options = { ...this.runOptions(process, means), deadlineMs: -1 };
+      const toldAnnotations = objects && annotationsToldBy(objects, state);
+      const options = { ...this.runOptions(process, means), deadlineMs: -1, toldAnnotations };
       const destruction = await planDestroy(this.stack, state, options);
       const { plan, first } = destruction;
       for (const one of first === undefined ? [plan] : [first, plan]) this.show(one);
-      const liveAnnotations = objects && annotationsToldBy(objects, state);
-      return destroyCluster(destruction, state, { ...options, liveAnnotations });
+      return destroyCluster(destruction, state, { ...options, liveAnnotations: toldAnnotations });
     });
   }
 

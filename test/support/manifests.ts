@@ -135,6 +135,18 @@ export function annotated(
   return { ...manifest, metadata: { ...metadata, annotations } };
 }
 
+/** A set whose machines are annotated. */
+export function annotatedSet(
+  annotations: Readonly<Record<string, string>>,
+  set: Manifest,
+): Manifest {
+  const spec = set["spec"] as Manifest;
+  return {
+    ...set,
+    spec: { ...spec, template: annotated(annotations, spec["template"] as Manifest) },
+  };
+}
+
 /** Pure parts only: whoever opens the cloud behind it all the same leaves no file. */
 export function localProvider(): LocalProvider {
   return new LocalProvider(new LocalCloud(":memory:", new FakeClock()));

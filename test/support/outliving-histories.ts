@@ -94,8 +94,10 @@ function deletedBy(
   before: readonly string[],
   { engine, outcome }: { readonly engine: FakeEngine; readonly outcome: string },
 ): string[] {
-  const isForward = (verb === "up" || verb === "keep") && !/rolledBack|incomplete/.test(outcome);
-  if (!isForward || size === undefined || policy !== "keep") return [];
+  const isForward = verb === "up" || verb === "keep";
+  const isTakenBack =
+    /rolledBack|incomplete/.test(outcome) || engine.prior.transaction?.direction === "back";
+  if (!isForward || isTakenBack || size === undefined || policy !== "keep") return [];
   const there = new Set(engine.cloud.alive().map(({ id }) => id));
   return before.filter((id) => !there.has(id)).map((id) => `${id} was to be kept`);
 }

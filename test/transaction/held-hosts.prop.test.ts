@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { keyOf } from "../../src/graph/graph.js";
 import type { Desired } from "../../src/api/types.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
@@ -67,13 +68,28 @@ function doublesAmong(hosts: readonly Observed[]): string[] {
   return running.filter((_, index) => generations.indexOf(generations[index] ?? "") !== index);
 }
 
+/** Whether a state's last transaction takes the last change back, committed or not: that change's own words hold its hosts. */
+function takesBack({ transaction }: PriorState): boolean {
+  const goal = transaction?.goal;
+  return goal?.kind === "takeBack" || (goal?.kind === "rollback" && !goal.named);
+}
+
 /** Whether a hook holds what is recorded now: what was taken back is unsaid, and halfway back both words count. */
-function saysHook({ transaction, revision }: PriorState, before: boolean): boolean {
+function saysHook(state: PriorState, before: boolean): boolean {
+  const { transaction, revision } = state;
   const db = transaction?.target.objects.find(({ metadata }) => metadata.name === "db-0");
   if (transaction === undefined || db === undefined) return before;
   const says = Object.keys(db.metadata.annotations ?? {}).length > 0;
-  const isHalfway = transaction.direction === "back" && transaction.number !== revision?.number;
+  const isHalfway = takesBack(state) && transaction.number !== revision?.number;
   return says && (before || !isHalfway);
+}
+
+function hostsThatGo(engine: FakeEngine): string[] {
+  const wanted = new Set(engine.prior.transaction?.target.machines.map(({ host }) => host));
+  return engine
+    .hosts()
+    .filter(({ who }) => !wanted.has(keyOf(who)))
+    .map(({ who }) => who.name);
 }
 
 /** What has gone of a host that a hook holds, or of what lives with it, or is there twice, and how the commands ended. */
@@ -87,6 +103,8 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
   let isKnown = true;
   let wasLost = false;
   let isHooked = true;
+  /** Of hosts that go since a change was taken back: whether that change said that they are held. */
+  const saidOf = new Map<string, boolean>();
   for (const { verb, size, frees: isFreed = false, faults: drawn } of history.commands) {
     const frees = verb === "up" && isFreed;
     if (verb === "forget" && engine.prior.transaction === undefined) continue;
@@ -99,8 +117,7 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
     // With the state the hook is lost, unless the manifests still tell of it.
     isKnown &&= verb !== "adopt";
     const isTold = size !== undefined && (verb === "adopt" || verb === "up");
-    const isHeld =
-      isHooked &&
+    const mayBeHeld =
       !(frees && size !== undefined) &&
       (isKnown || isTold) &&
       (drains || history.hook.startsWith("pre-terminate"));
@@ -108,7 +125,7 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
       alive.some(({ who, phase }) => who.name === host && phase === "ready");
     const own = alive.filter(({ who }) => {
       const [host] = /^db-0-[0-9a-f]{8}-\d+/.exec(who.name) ?? [];
-      return isHeld && host !== undefined && runs(host);
+      return mayBeHeld && host !== undefined && (saidOf.get(host) ?? isHooked) && runs(host);
     });
     const work = {
       up: () => engine.up(wanted(history, size, frees), drawn),
@@ -121,6 +138,9 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
       destroy: () => engine.destroy(drawn),
     };
     const outcome = await work[verb]();
+    const going = takesBack(engine.prior) ? hostsThatGo(engine) : [];
+    if (going.length === 0 && isTold) saidOf.clear();
+    for (const host of going) saidOf.set(host, saidOf.get(host) ?? (isHooked && !frees));
     isHooked = saysHook(engine.prior, isHooked);
     isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");
     outcomes.push(`${verb}: ${outcomeText(outcome)}`);

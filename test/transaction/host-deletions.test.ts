@@ -6,6 +6,7 @@ import { isOpen } from "../../src/records/prior-state.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import {
   annotated,
+  annotatedSet,
   cluster,
   desiredOf,
   machine,
@@ -318,6 +319,79 @@ describe("a host that is deleted", () => {
         assert.equal(text.includes("held by"), isHeld, text);
         const left = engine.hosts().map(({ id }) => id);
         assert.equal(left.includes(made?.id ?? ""), isHeld, text);
+      }
+    });
+
+    it("is held by what was said last, also where a change is taken back that was committed, unless its revision is named", async () => {
+      const plain = goal(member, held("small", {}));
+      for (const to of [undefined, 1]) {
+        const engine = await FakeEngine.running(plain, joins);
+        const owing = await engine.up(goal(member, held("large", preTerminate)));
+        assert.match(outcomeText(owing), /^stopped owing: .*held by/);
+        const made = engine.hosts().at(-1);
+        const text = outcomeText(await engine.rollback([], to));
+        assert.equal(text.includes("held by"), to === undefined, text);
+        const isThere = engine.hosts().some(({ id }) => id === made?.id);
+        assert.equal(isThere, to === undefined);
+        // Whoever has what must be done beforehand done says so by manifests without the hook.
+        await engine.settle(plain);
+        assert.equal(engine.hosts().length, 2);
+      }
+    });
+
+    it("is held by what was named with a destroy, whatever verb goes on, until manifests that are named with one say otherwise", async () => {
+      const told = (...hooks: Record<string, string>[]) =>
+        objectsOf(goal(member, ...hooks.map((one) => held("small", one))));
+      const verbs = {
+        destroy: (engine: FakeEngine) => engine.destroy(),
+        "up without it": (engine: FakeEngine) => engine.up(goal(member)),
+        "destroy -f": (engine: FakeEngine) => engine.destroy([], told({})),
+        // Not even an empty list of annotations.
+        "destroy -f, silent": (engine: FakeEngine) =>
+          engine.destroy([], objectsOf(goal(member, machine("web", { size: "small" })))),
+      };
+      for (const [verb, isHeld] of [
+        ["destroy", true],
+        ["up without it", true],
+        ["destroy -f", false],
+        ["destroy -f, silent", false],
+      ] as const) {
+        const engine = await FakeEngine.running(goal(member, held("small", {})), joins);
+        const web = engine.hosts().at(-1)?.id ?? "";
+        assert.match(outcomeText(await engine.destroy([], told(preTerminate))), /held by/);
+        const text = outcomeText(await verbs[verb](engine));
+        assert.equal(
+          engine.hosts().some(({ id }) => id === web),
+          isHeld,
+          `${verb}: ${text}`,
+        );
+      }
+    });
+
+    it("is held by the template of its set, however many that asks for, once a change was taken back", async () => {
+      const pool = (replicas: number, hooks: Record<string, string>) =>
+        annotatedSet(hooks, machineDeployment("pool", replicas, { size: "small" }));
+      for (const [before, after, isHeld] of [
+        [preTerminate, {}, false],
+        [{}, preTerminate, true],
+      ] as const) {
+        const engine = await FakeEngine.running(goal(member, pool(1, {})), {
+          traits: { ...plainWorld, parallel: true },
+        });
+        const faults = [
+          { at: "boot", number: 1, what: "never" },
+          ...(isHeld ? [{ at: "call", number: 2, what: "killBefore" } as const] : []),
+        ] as const;
+        await engine.up(goal(member, pool(2, before), machine("x")), faults);
+        const second = engine.hosts().find(({ who }) => /^pool-[0-9a-f]{8}-1-/.test(who.name));
+        assert.ok(second, "it is there");
+        engine.clock.advance(20 * 60_000);
+        const text = outcomeText(await engine.up(goal(member, pool(1, after))));
+        assert.equal(
+          engine.hosts().some(({ id }) => id === second.id),
+          isHeld,
+          text,
+        );
       }
     });
 

@@ -160,8 +160,8 @@ class Destroy {
     const { clock, interruption, by } = context;
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
-    const { desired } = options;
-    const planning = { provider, clock, stop: interruption.stop, by };
+    const told = toldAnnotations(options.desired, state);
+    const planning = { provider, clock, stop: interruption.stop, by, toldAnnotations: told };
     const destruction = await planDestroy(stack, state, {
       ...planning,
       thaw: options.thaw,
@@ -179,7 +179,7 @@ class Destroy {
         engine,
         onFailure: "keep",
         openWorkload,
-        liveAnnotations: toldAnnotations(desired, state),
+        liveAnnotations: told,
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),

@@ -21,6 +21,7 @@ import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
+import type { MachineAnnotations } from "../../records/host-machine.js";
 import { targetOfRevision } from "../../records/history.js";
 import { foreseenFailure } from "../../plan/foreseen.js";
 import type { Hold, Plan } from "../../plan/plan.js";
@@ -106,6 +107,8 @@ class RollbackCommand {
   private readonly next: FollowUp;
   private held: Hold | undefined;
   private readonly removal: RemovalConsent;
+  /** What the manifests say of Machines that were named with it; absent: none speak of its cluster. */
+  private readonly told: MachineAnnotations | undefined;
 
   constructor(
     private readonly stack: string,
@@ -118,6 +121,7 @@ class RollbackCommand {
     const named = options.to === undefined ? "" : ` --to ${options.to}`;
     const revision = state.revision?.number;
     this.removal = { allow: options.allowRemoval ?? [] };
+    this.told = toldAnnotations(options.desired, state);
     this.next = omitUndefined({
       look: `capstan status ${stack}`,
       again: `capstan rollback ${stack}${named}`,
@@ -225,7 +229,7 @@ class RollbackCommand {
           engine,
           onFailure: "keep",
           openWorkload,
-          liveAnnotations: toldAnnotations(this.options.desired, state),
+          liveAnnotations: this.told,
           timeoutMs,
           report: (event) => progress?.on(event),
           onObservation: (_, observation) => progress?.observed(observation),
@@ -284,14 +288,13 @@ class RollbackCommand {
     if (plan.empty) return;
     const { engine, options, state, next } = this;
     const how = { ...options, rollback: true };
-    const liveAnnotations = toldAnnotations(options.desired, state);
     const apply = omitUndefined<Parameters<typeof carryOut>[2]>({
       engine,
       provider,
       driftFilter,
       options: how,
       next,
-      liveAnnotations,
+      liveAnnotations: this.told,
     });
     await carryOut(plan, state, apply, this.context);
   }
@@ -323,8 +326,9 @@ class RollbackCommand {
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    const { removal } = this;
-    return { provider, clock, by, deadlineMs, stop: interruption.stop, removal };
+    const { removal, told } = this;
+    const { stop } = interruption;
+    return { provider, clock, by, deadlineMs, stop, removal, toldAnnotations: told };
   }
 
   /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */

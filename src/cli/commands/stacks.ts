@@ -10,6 +10,11 @@ import { annotationsToldBy, type MachineAnnotations } from "../../records/host-m
 import { type CommandContext, loadManifests } from "../context.js";
 import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 
+/** What is asked which stacks there are. */
+interface Stacks {
+  readonly stacks: Pick<Engine["stacks"], "list">;
+}
+
 /** The stacks that a command is about: named ones, those of manifests, or all there are. */
 export async function stacksOf(
   named: readonly string[],
@@ -17,7 +22,9 @@ export async function stacksOf(
   engine: Engine,
   context: CommandContext,
 ): Promise<string[]> {
-  return stacksAmong(named, clustersNamed(options, context), engine);
+  await refusePaths(named, engine);
+  const fromFiles = clustersNamed(options, context).map(({ cluster }) => stackNameOf(cluster));
+  return chosenAmong([...named.map(stackNamed), ...fromFiles], engine);
 }
 
 /** The clusters of manifests that a command names; none without. */
@@ -42,15 +49,21 @@ export function toldAnnotations(
   return desired && annotationsToldBy(objectsOf(desired), state);
 }
 
-/** The same as `stacksOf`, where the manifests are read already. */
+/**
+ * The stacks that a command changes, where its manifests are read already. Beside names manifests only tell of these: a folder that holds other
+ * clusters, too, brings none of them in. Throws BAD_USAGE for a path in the place of a name.
+ */
 export async function stacksAmong(
   named: readonly string[],
   clusters: readonly Desired[],
-  engine: Engine,
+  engine: Stacks,
 ): Promise<string[]> {
   await refusePaths(named, engine);
   const fromFiles = clusters.map(({ cluster }) => stackNameOf(cluster));
-  const chosen = [...named.map(stackNamed), ...fromFiles];
+  return chosenAmong(named.length > 0 ? named.map(stackNamed) : fromFiles, engine);
+}
+
+async function chosenAmong(chosen: readonly string[], engine: Stacks): Promise<string[]> {
   return chosen.length > 0 ? [...new Set(chosen)] : engine.stacks.list();
 }
 
@@ -102,7 +115,7 @@ export function refuseNothingNamed(
 }
 
 /** "capstan status clusters/prod" means the folder, not a stack of that name. Throws BAD_USAGE. */
-async function refusePaths(named: readonly string[], engine: Engine): Promise<void> {
+async function refusePaths(named: readonly string[], engine: Stacks): Promise<void> {
   const paths = named.filter((name) => existsSync(name));
   if (paths.length === 0) return;
   const stacks = await engine.stacks.list();

@@ -17,6 +17,7 @@ import type {
   TransactionGoal,
   TransactionRecord,
 } from "../../records/transaction.js";
+import type { MachineAnnotations } from "../../records/host-machine.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { isOpen } from "../../records/prior-state.js";
 import { type Target, emptied } from "../../records/target.js";
@@ -193,6 +194,8 @@ export interface PlanningOptions
   readonly drift?: PlanDriftRules | DriftFilter;
   /** Resources that are given up, beside those that the records name; absent: none. */
   readonly givenUp?: GivenUp | undefined;
+  /** What Machines are annotated with in manifests that were named with the verb; absent: none were. */
+  readonly toldAnnotations?: MachineAnnotations | undefined;
 }
 
 /** A plan toward a recorded graph, what it was made from, and the filter for the run that applies it. */
@@ -293,7 +296,17 @@ export function planToward(
 function requestToward(
   target: Target,
   state: StackState,
-  { provider, clock, by, deadlineMs, goal, failure, givenUp, removal }: RecordedPlanning,
+  {
+    provider,
+    clock,
+    by,
+    deadlineMs,
+    goal,
+    failure,
+    givenUp,
+    removal,
+    toldAnnotations,
+  }: RecordedPlanning,
 ): PlanRequest {
   const { clusterUid, owner } = transactionIn(state);
   return omitUndefined({
@@ -309,6 +322,7 @@ function requestToward(
     failure,
     givenUp,
     removal,
+    toldAnnotations,
   });
 }
 

@@ -27,8 +27,9 @@ export function remainingPlan(
     prior: state,
     ...observation,
     ...requestInfoOf(request),
-    // Until the begin no record tells of it.
+    // Until the begin no record tells of these.
     givenUp: request.givenUp,
+    letGo: request.letGo,
     removal: "accepted",
   });
   const shown = new Set(goal.orphaned.map(({ id }) => id));

@@ -12,12 +12,7 @@ import {
   type Ref,
 } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
-import type {
-  InfrastructureProvider,
-  Lookups,
-  Observed,
-  Verdict,
-} from "../../provider/port.js";
+import type { InfrastructureProvider, Lookups, Observed, Verdict } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
 import type { DecidedHost, Decided } from "./decided.js";
@@ -26,7 +21,7 @@ import { isOwning, ownerText } from "../../sets/owning-objects.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
 import { domainsOf, newestReadyFirst, placedAsFound } from "./found-domains.js";
 import { machineNameOf } from "../../records/host-name.js";
-import { isGenerationOf } from "./infrastructure.js";
+import { isGenerationOf, nodeBehind } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
 import { ownerNamed, satellitePolicies } from "./satellite-policies.js";
 import { satelliteModel, satelliteOfFound } from "./satellites.js";
@@ -329,8 +324,7 @@ function modelOf(
   { hostKind }: InfrastructureProvider,
 ): Omit<GraphNode, "kind" | "name" | "type"> | undefined {
   if (who.kind !== hostKind) {
-    const shared = infrastructure.find((node) => isGenerationOf(node, who));
-    return shared ?? satelliteModel(who, satellites, hostKind);
+    return nodeBehind(infrastructure, who) ?? satelliteModel(who, satellites, hostKind);
   }
   const [any] = hosts.values();
   const spec = hosts.get(machineNameOf(who.name)) ?? any;

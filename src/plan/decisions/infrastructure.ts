@@ -47,6 +47,8 @@ export interface KnownInfrastructure {
   readonly observedResources: ObservedResources;
   /** Names that were planned before and are no longer: a cloud may remember what their tokens once made. */
   readonly used: ReadonlySet<NodeKey>;
+  /** What the last revision has. */
+  readonly committed: ReadonlySet<NodeKey>;
   /** Whether a recorded resource that is alive may be replaced at all: one that may not stays as it is. */
   readonly mayReplace: (judged: Judged) => boolean;
   /** Whether a recorded resource that failed in the cloud is replaced. A way back leaves what was so before. */
@@ -73,7 +75,7 @@ export interface UnrecordedCreation {
 export function planInfrastructure(
   provider: InfrastructureProvider,
   { infrastructure: nodes, isFrozen }: Pick<CompiledGoal, "infrastructure" | "isFrozen">,
-  { recorded, unrecorded, observedResources, outside, ...rules }: KnownInfrastructure,
+  { recorded, unrecorded, observedResources, outside, committed, ...rules }: KnownInfrastructure,
 ): InfrastructurePlan {
   const finalKeys = new Map<NodeKey, NodeKey>();
   const known = new Map<NodeKey, Existing>();
@@ -85,16 +87,18 @@ export function planInfrastructure(
       const isOutside = outside !== undefined && !own.has(ref.$ref) && !known.has(ref.$ref);
       return isOutside ? outside(ref) : outputOf(known.get(ref.$ref), ref);
     });
-  const named = new Set(isFrozen ? nodes.map(keyOf) : []);
-  // A recorded graph may hold two generations, as they were found: each is its own and no other's.
+  // What is of a node's own name is that node's and no other's: a recorded graph may hold two generations, and users may name a volume like one.
   const mayServe = (node: GraphNode, one: Pick<RecordedResource, "kind" | "name">) =>
     isGenerationOf(node, one) &&
-    (nodeKey(one.kind, one.name) === keyOf(node) || !named.has(nodeKey(one.kind, one.name)));
+    (nodeKey(one.kind, one.name) === keyOf(node) || !own.has(nodeKey(one.kind, one.name)));
   const decisions = inDependencyOrder(nodes).map((node) => {
     const wanted = rename(node.spec);
-    const candidates = recorded.filter(
-      (resource) => !resource.deleting && mayServe(node, resource),
-    );
+    // Of several that could serve on: what served last, and of its own name what was never another's.
+    const rank = ({ key }: RecordedResource) =>
+      (committed.has(key) ? 0 : 2) + (key === keyOf(node) ? 0 : 1);
+    const candidates = recorded
+      .filter((resource) => !resource.deleting && mayServe(node, resource))
+      .sort((one, other) => rank(one) - rank(other));
     const resolved = resolve(wanted);
     const decision = decide(
       provider,
@@ -237,6 +241,15 @@ export function isGenerationOf(
   if (resource.kind !== node.kind) return false;
   const rest = resource.name.slice(node.name.length);
   return resource.name.startsWith(node.name) && /^(-[0-9a-f]{8})?$/.test(rest);
+}
+
+/** The node among some that a resource is a generation of; one of just its name goes before all. Pure. */
+export function nodeBehind<Node extends Pick<GraphNode, "kind" | "name">>(
+  nodes: readonly Node[],
+  resource: Pick<RecordedResource, "kind" | "name">,
+): Node | undefined {
+  const same = nodes.find(({ kind, name }) => kind === resource.kind && name === resource.name);
+  return same ?? nodes.find((node) => isGenerationOf(node, resource));
 }
 
 /** What a Ref to it stands for; the unknown value as long as nobody can tell. Pure. */

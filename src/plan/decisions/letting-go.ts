@@ -15,7 +15,8 @@ export function letGoIn({
   prior,
   unrecorded,
   provider,
-}: Pick<PlanInput, "goal" | "prior" | "unrecorded" | "provider">): ReadonlySet<NodeKey> {
+  letGo = [],
+}: Pick<PlanInput, "goal" | "prior" | "unrecorded" | "provider" | "letGo">): ReadonlySet<NodeKey> {
   const recorded = cloudResources(prior);
   const forgotten = goal.kind === "forget" ? machineKey(goal.machine) : undefined;
   const imported = goal.kind === "rollback" ? importedIds(prior.revision) : new Set<string>();
@@ -32,8 +33,11 @@ export function letGoIn({
     ...unrecorded.map(({ who }) => nodeKey(who.kind, who.name)),
   ]);
   const owed = owedIn(prior, goal).filter((key) => isOpen(prior) || seen.has(key));
-  return new Set([...owed, ...[...leaving, ...livingWith].map(({ key }) => key)]);
+  return new Set([...letGo, ...owed, ...[...leaving, ...livingWith].map(({ key }) => key)]);
 }
+
+/** All that these touch and that was not there before they have made; others give records to what is there. */
+const makers: ReadonlySet<TransactionGoal["kind"]> = new Set(["up", "rollback", "rotateKeys"]);
 
 /**
  * Of what is let go what changes have made that were never committed, and that others have taken the place of: a way back deletes it, as it
@@ -50,10 +54,9 @@ export function uncommittedAmong(
     ...(revision?.target.nodes.map(keyOf) ?? []),
     ...(transaction.letGo ?? []),
   ]);
-  const made =
-    transaction.goal.kind === "up"
-      ? target.nodes.map(keyOf).filter((key) => touched.includes(key) && !before.has(key))
-      : [];
+  const made = makers.has(transaction.goal.kind)
+    ? target.nodes.map(keyOf).filter((key) => touched.includes(key) && !before.has(key))
+    : [];
   return [...new Set([...uncommitted, ...made])].filter((key) => letGo.has(key));
 }
 

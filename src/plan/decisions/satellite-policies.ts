@@ -4,6 +4,7 @@ import { informed } from "../../compile/lookups.js";
 import { type GraphNode, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { InfrastructureProvider, Lookups, Satellite } from "../../provider/port.js";
 import { machineNameOf } from "../../records/host-name.js";
+import type { TargetMachine } from "../../records/target.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
@@ -15,9 +16,14 @@ import { isGenerationOf } from "./infrastructure.js";
 export interface SatellitePolicies {
   /** Of every machine and every template. */
   readonly all: () => readonly Satellite[];
-  /** Of one machine, or of its set's template where the set asks for fewer; empty where no manifest speaks of it. */
-  readonly of: (machine: string) => readonly Satellite[];
+  /**
+   * Of one machine, or of its set's template where the set asks for fewer; empty where no manifest speaks of it. `recorded`: whose it is as far
+   * as records tell, whatever it is called; its name tells where they do not.
+   */
+  readonly of: (machine: string, recorded?: RecordedMachine) => readonly Satellite[];
 }
+
+type RecordedMachine = Pick<TargetMachine, "owner">;
 
 interface ToldIn {
   readonly desired: Desired;
@@ -33,13 +39,13 @@ export function satellitePolicies(
 ): SatellitePolicies {
   let compiled: ReturnType<typeof templateSatellites> | undefined;
   const templates = () => (compiled ??= templateSatellites(informed(provider, lookups), desired));
-  const ofTemplate = (machine: string) => {
-    const owner = ownerNamed(machine, desired);
+  const ofTemplate = (machine: string, recorded?: RecordedMachine) => {
+    const { owner } = recorded ?? { owner: ownerNamed(machine, desired) };
     return owner && templates().get(ownerText(owner));
   };
   return {
     all: () => [...satellites.values(), ...templates().values()].flat(),
-    of: (machine) => satellites.get(machine) ?? ofTemplate(machine) ?? [],
+    of: (machine, recorded) => satellites.get(machine) ?? ofTemplate(machine, recorded) ?? [],
   };
 }
 
@@ -61,10 +67,12 @@ export function isFoundToStay(
 export function isToldToStay(
   { kind, name, host }: Pick<GraphNode, "kind" | "name"> & { readonly host?: NodeKey | undefined },
   { of }: SatellitePolicies,
+  recorded: ReadonlyMap<string, RecordedMachine>,
 ): boolean {
   if (host === undefined) return false;
   const own = { kind, name: name.slice(`${nodeName(host)}-`.length) };
-  const told = of(machineNameOf(nodeName(host)));
+  const machine = machineNameOf(nodeName(host));
+  const told = of(machine, recorded.get(machine));
   return staysIn(told.filter((one) => isGenerationOf(one, own)));
 }
 
@@ -73,8 +81,8 @@ function staysIn(told: readonly Satellite[]): boolean {
 }
 
 /**
- * The set that a machine's name is of; undefined for none. Sets of deployments are told by their names, whether or
- * not these manifests hold the deployment: the next ones may. Pure.
+ * The set that a machine's name is of; undefined for none: one that these manifests hold, whatever that is called. Else sets of deployments are
+ * told by their names, whether or not these manifests hold the deployment: the next ones may. Pure.
  */
 export function ownerNamed(
   machine: string,
@@ -82,8 +90,9 @@ export function ownerNamed(
 ): MachineOwner | undefined {
   const [, machineSet = "", number = ""] = /^(.+)-(\d+)$/.exec(machine) ?? [];
   const ordinal = Number(number);
+  if (machineSets.some(({ metadata }) => metadata.name === machineSet)) {
+    return { machineSet, ordinal };
+  }
   const [, machineDeployment] = /^(.+)-[0-9a-f]{8}(?:-r\d+)?$/.exec(machineSet) ?? [];
-  if (machineDeployment !== undefined) return { machineSet, machineDeployment, ordinal };
-  const isSet = machineSets.some(({ metadata }) => metadata.name === machineSet);
-  return isSet ? { machineSet, ordinal } : undefined;
+  return machineDeployment === undefined ? undefined : { machineSet, machineDeployment, ordinal };
 }

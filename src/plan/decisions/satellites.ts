@@ -12,6 +12,7 @@ import { satelliteNode, withHost } from "../../compile/satellites.js";
 import type { InfrastructureProvider, Observed, Satellite } from "../../provider/port.js";
 import {
   cloudResources,
+  knownMachines,
   type RecordedResource,
   recordedStatus,
 } from "../../records/prior-state.js";
@@ -25,8 +26,8 @@ import {
   type Existing,
   type InfrastructureDecision,
   type InfrastructurePlan,
-  isGenerationOf,
   type KnownInfrastructure,
+  nodeBehind,
   outputOf,
   planInfrastructure,
 } from "./infrastructure.js";
@@ -72,7 +73,7 @@ export function satelliteModel(
       return satelliteNode({ ...one, spec }, host);
     });
   });
-  return nodes.find((node) => isGenerationOf(node, { kind, name }));
+  return nodeBehind(nodes, { kind, name });
 }
 
 /**
@@ -155,7 +156,9 @@ export function keptSatellites(
       ...one,
       host: recordedHostOf(one, provider),
     }));
-    kept.push(...[...nodes, ...records].filter((one) => isToldToStay(one, told)).map(keyOf));
+    const machines = knownMachines(prior);
+    const stays = [...nodes, ...records].filter((one) => isToldToStay(one, told, machines));
+    kept.push(...stays.map(keyOf));
   }
   return [...new Set(kept)].filter((key) => !wanted.has(key));
 }

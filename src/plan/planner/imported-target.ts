@@ -169,6 +169,7 @@ function wantedInputs(
       observedResources,
       mayReplace: () => false,
       used: new Set(),
+      committed: new Set(),
       replacesFailed: () => false,
     },
   );

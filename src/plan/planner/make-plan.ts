@@ -167,6 +167,7 @@ function knownInfrastructure(
     unrecorded: unrecordedCreations(input),
     observedResources,
     used: usedNames(input),
+    committed: new Set(input.prior.revision?.target.nodes.map(keyOf)),
     replacesFailed: replacesFailedIn(input),
   };
 }

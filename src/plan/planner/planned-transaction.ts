@@ -8,16 +8,18 @@ import { entryOf } from "../../records/history.js";
 import { hostMachines, newestWords } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
+import { owningObjects } from "../../sets/owning-objects.js";
 import type { PlannedTransaction, RemainingPlan } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import { uncommittedAmong } from "../decisions/letting-go.js";
 import { deadlineAtMs } from "../deadline.js";
-import type { Step } from "../step.js";
+import { isLettingGo, type Step } from "../step.js";
 import { withObjects } from "../../records/taken-back.js";
 import {
   type ChangeSummary,
   type PassedPoint,
   type Spent,
+  type TransactionGoal,
   type TransactionRecord,
   directionOf,
 } from "../../records/transaction.js";
@@ -63,7 +65,7 @@ export function transactionOf(
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    if (goesOn) {
+    if (goesOn && letsGoAsRecorded(last, found)) {
       const { target: _target, keys: _keys, ...same } = last;
       return omitUndefined({ ...same, spent: found.spent, heldAs: heldAs(input, found.going) });
     }
@@ -99,33 +101,76 @@ export function transactionOf(
   });
 }
 
+/**
+ * Whether all that loses its marks now does so by a transaction's own record: every pass decides by that. Manifests may keep what somebody else
+ * who led to the same target, as a rollback does, was to delete.
+ */
+function letsGoAsRecorded(
+  { letGo = [] }: TransactionRecord,
+  {
+    steps,
+    going: { orphaned },
+  }: {
+    readonly steps: readonly Step[];
+    readonly going: Pick<RemainingPlan, "orphaned">;
+  },
+): boolean {
+  const recorded = new Set(letGo);
+  return (
+    steps.every((step) => !isLettingGo(step) || recorded.has(step.key)) &&
+    orphaned.every((one) => one.letGo !== true || recorded.has(keyOf(one.who)))
+  );
+}
+
 function unlessEmpty<T>(all: readonly T[]): readonly T[] | undefined {
   return all.length > 0 ? all : undefined;
 }
 
+/** Committed or not: nobody has named the revision that it leads to. */
+function takesLastBack(goal: TransactionGoal): boolean {
+  return goal.kind === "takeBack" || (goal.kind === "rollback" && !goal.named);
+}
+
 /**
- * What the objects of a change that is taken back say about the deletion of hosts, for as long as these go: whoever wants their machines
- * says it anew. Whoever asks for a revision asks for what that says.
+ * What holds hosts that go although no object of the target says so, for as long as they go: the words of a change that is taken back, and what
+ * somebody has named with the verb. Whoever wants something of their machines, or of the sets of these, says it anew, and so does whoever
+ * names a revision.
  */
 function heldAs(
-  { prior, goal }: PlanInput,
+  input: PlanInput,
   { leaving, orphaned, target }: Pick<RemainingPlan, "leaving" | "orphaned" | "target">,
 ): TransactionRecord["heldAs"] {
+  const { prior, goal, toldAnnotations: told = {} } = input;
   const { transaction } = prior;
   const { heldAs: before = {} } = transaction ?? {};
-  const mayBeHeld = goal.kind === "takeBack" || Object.keys(before).length > 0;
+  const takesBack = takesLastBack(goal);
+  const mayBeHeld = takesBack || Object.keys({ ...before, ...told }).length > 0;
   if (transaction === undefined || !mayBeHeld) return undefined;
-  const wanted = new Set(target.machines.map(({ name }) => name));
-  const machineOf = hostMachines(transaction.target, prior, { heldAs: before });
+  const isSaidAnew = newWordsOf(goal, target);
+  const machineOf = hostMachines(transaction.target, prior, { live: told, heldAs: before });
   const going = [...leaving.map(({ host }) => host), ...orphaned.map(({ who }) => keyOf(who))];
   const said = going.flatMap((host): [NodeKey, NonNullable<Annotations>][] => {
     const { machine, annotations } = machineOf(host) ?? {};
     if (machine === undefined) return [];
-    const isUnsaid = wanted.has(machine.name) || before[host] === undefined;
-    if (goal.kind !== "takeBack" && isUnsaid) return [];
+    const isCarried = before[host] !== undefined && !isSaidAnew(machine);
+    if (!takesBack && !isCarried && told[machine.name] === undefined) return [];
     return [[host, deletionAnnotationsAmong(annotations)]];
   });
   return said.length > 0 ? Object.fromEntries(said) : undefined;
+}
+
+/** Whether a goal says of a machine what is to hold it: by itself, or by its set, which may ask for fewer. */
+function newWordsOf(
+  { kind }: TransactionGoal,
+  { machines, objects }: Target,
+): (machine: TargetMachine) => boolean {
+  const wanted = new Set(machines.map(({ name }) => name));
+  const ownerOf = owningObjects(objects);
+  const speaks = kind === "up" || kind === "rollback";
+  return (machine) => {
+    const { name, duplicateOf = name } = machine;
+    return wanted.has(name) || (speaks && ownerOf({ ...machine, name: duplicateOf }) !== undefined);
+  };
 }
 
 /** Also of what has no record, which a hook may give it, but for what bears one name twice: each of them may be ours. */

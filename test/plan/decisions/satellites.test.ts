@@ -126,6 +126,11 @@ describe("what lives with one host", () => {
       machine: [withVolume(5), withVolume(5, { size: "large" }, "keep")],
       pool: [pool("small", 1), pool("large", 1, "keep")],
       "pool of none": [pool("small", 1), pool("small", 0, "keep")],
+      // Its name ends like that of a deployment's set.
+      set: [
+        machineSet("web-20261127", 1, volumeOf(5)),
+        machineSet("web-20261127", 0, volumeOf(5, "keep")),
+      ],
     } as const;
     for (const [what, [before, after]] of Object.entries(changes)) {
       const engine = await FakeEngine.running(objectsOf(member, before));
@@ -136,6 +141,58 @@ describe("what lives with one host", () => {
         [data?.id],
         what,
       );
+    }
+  });
+
+  it("follows the set that its machine is of by now, whatever the machine is called", async () => {
+    const pool = (name: string, size: string, policy?: "keep") =>
+      objectsOf(member, machineDeployment(name, 1, { size, ...volumeOf(5, policy) }));
+    const engine = await FakeEngine.running(pool("pool", "small"));
+    const [data] = ours(engine);
+    const kind = "MachineDeployment";
+    const move = { from: { kind, name: "pool" }, to: { kind, name: "pond" } } as const;
+    assert.equal(outcomeText(await engine.move(pool("pond", "small"), [move])), "done");
+    await engine.settle(pool("pond", "large", "keep"));
+    assert.deepEqual(
+      unmarked(engine).map(({ id }) => id),
+      [data?.id],
+    );
+  });
+
+  it("is no other one's although its name ends like that of a later generation", async () => {
+    /** Hosts with a volume of each name in the place of one. */
+    const named = (...names: string[]) => {
+      const provider = localProvider();
+      const compile = provider.compile.bind(provider);
+      provider.compile = (...parts) => {
+        const compiled = compile(...parts);
+        const satellites = [...(compiled.satellites ?? [])].map(([of, own]) => {
+          const [first] = own;
+          return [
+            of,
+            first === undefined ? [] : names.map((name) => ({ ...first, name })),
+          ] as const;
+        });
+        return { ...compiled, satellites: new Map(satellites) };
+      };
+      return provider;
+    };
+    const db = desiredOf([cluster(), member, withVolume(5)]);
+    const both = ["data", "data-20261127"] as const;
+    for (const names of [both, [...both].reverse()]) {
+      for (const last of both) {
+        const engine = await FakeEngine.running(db, { provider: named("data") });
+        const [first] = ours(engine);
+        engine.upgrade(named(...names));
+        await engine.settle(db);
+        assert.equal(ours(engine).length, 2);
+        engine.upgrade(named(last));
+        await engine.settle(db);
+        const [left] = ours(engine);
+        assert.ok(left);
+        assert.ok(left.who.name.endsWith(`-1-${last}`), left.who.name);
+        assert.equal(left.id === first?.id, last === "data");
+      }
     }
   });
 
@@ -156,6 +213,21 @@ describe("what lives with one host", () => {
       unmarked(engine).map(({ id }) => id),
       [data?.id],
     );
+  });
+
+  it("stays where a rollback was killed that was to delete it, and manifests lead to the same that keep it", async () => {
+    const small = objectsOf(member, withVolume(5, {}, "keep"));
+    const medium = objectsOf(member, withVolume(5, { size: "medium" }));
+    for (const number of [0, 1, 2, 3, 4, 5]) {
+      const engine = await FakeEngine.running(small);
+      await engine.settle(medium);
+      const data = ours(engine).map(({ id }) => id);
+      await engine.rollback([{ at: "write", number, what: "killAfter" }]);
+      const isThere = ours(engine).some(({ id }) => data.includes(id));
+      await engine.settle(small);
+      const left = volumes(engine).filter(({ id }) => data.includes(id));
+      assert.equal(left.length, isThere ? 1 : 0, `write ${number}`);
+    }
   });
 
   it("is deleted by a way back from a change that said otherwise of what others had made", async () => {
