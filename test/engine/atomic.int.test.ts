@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import {
   type ScenarioCluster,
@@ -193,6 +195,16 @@ describe("a first creation that fails", () => {
       await sandbox.assertSound(demoStack);
     });
   }
+
+  it("and was killed is taken back to nothing, and none of its manifests is remembered", async () => {
+    const notes = () => readdirSync(join(sandbox.state, "work", "sources", demoStack));
+    const fault = { call: "create", mode: "hangAfter", name: "worker-1" };
+    await (await sandbox.startHanging(fault)).killTree();
+    assert.equal(notes().length, 1);
+    const { stdout } = await sandbox.capstan(0, "rollback", "--yes", demoStack);
+    assert.match(stdout, /Rolled back: nothing of default\/demo is left/);
+    assert.deepEqual(notes(), []);
+  });
 });
 
 describe("rollback", () => {

@@ -204,10 +204,14 @@ class Destroy {
   }
 
   private next({ fromRevision }: Plan): FollowUp {
-    const { stack } = this;
+    const { stack, options } = this;
+    const choices = [
+      ...(options.leftovers === undefined ? [] : [`--leftovers ${options.leftovers}`]),
+      ...(options.leftoverData === undefined ? [] : [`--leftover-data ${options.leftoverData}`]),
+    ];
     return omitUndefined({
       look: `capstan status ${stack}`,
-      again: `capstan destroy ${stack}`,
+      again: ["capstan destroy", stack, ...choices].join(" "),
       takeBack: fromRevision > 0 ? `capstan rollback ${stack}` : undefined,
     });
   }

@@ -15,6 +15,7 @@ import {
 import { isAdopting } from "../../engine/operations/adopt.js";
 import { withFindings } from "../../engine/operations/findings.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
+import type { Workspace } from "../../engine/backend/workspace.js";
 import { NodeReports } from "../../engine/run/node-reports.js";
 import { observe } from "../../engine/run/observe.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
@@ -42,6 +43,7 @@ import type { ManifestOptions } from "../manifest-options.js";
 import { exitCodes } from "../exit.js";
 import { failureOf, followRun, type FollowUp, forgottenText, inventoryText } from "../outcome.js";
 import { planText } from "../terminal.js";
+import { forgetManifests } from "../stack-settings.js";
 import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
@@ -90,9 +92,9 @@ export async function rollbackCommand(
       options,
       context,
       { stack, command, owner: fileOwner },
-      async (locked) => {
+      async (locked, workspace) => {
         const state = await locked.readState(stack);
-        const how = { options: { ...options, desired }, context };
+        const how = { options: { ...options, desired }, context, workspace };
         await new RollbackCommand(stack, state, locked, how).run();
       },
     );
@@ -100,10 +102,17 @@ export async function rollbackCommand(
   return exitCodes.done;
 }
 
+interface HowToRollBack {
+  readonly options: StackRollbackOptions;
+  readonly context: CommandContext;
+  readonly workspace: Workspace;
+}
+
 /** One stack's rollback, under its lock. */
 class RollbackCommand {
   private readonly options: StackRollbackOptions;
   private readonly context: CommandContext;
+  private readonly workspace: Workspace;
   private readonly next: FollowUp;
   private held: Hold | undefined;
   private readonly removal: RemovalConsent;
@@ -114,10 +123,11 @@ class RollbackCommand {
     private readonly stack: string,
     private readonly state: StackState,
     private readonly engine: Engine,
-    { options, context }: { options: StackRollbackOptions; context: CommandContext },
+    { options, context, workspace }: HowToRollBack,
   ) {
     this.options = options;
     this.context = context;
+    this.workspace = workspace;
     const named = options.to === undefined ? "" : ` --to ${options.to}`;
     const revision = state.revision?.number;
     this.removal = { allow: options.allowRemoval ?? [] };
@@ -243,6 +253,7 @@ class RollbackCommand {
     }
     if (result.kind === "stopped" && plan !== undefined) throw failureOf(result, plan, next);
     if (result.kind !== "rolledBack") throw new Error(`${stack} was rolled on`);
+    if (result.to !== "revision") forgetManifests(this.workspace, stack);
     this.tell(result);
   }
 
