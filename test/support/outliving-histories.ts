@@ -88,18 +88,37 @@ function dataOf(engine: FakeEngine): string[] {
   return engine.alive().flatMap(({ id, who }) => (who.kind === "LocalVolume" ? [id] : []));
 }
 
-/** Data that a change deleted whose manifests kept it. One that was taken back deletes what it made, and goes by what was said before. */
-function deletedBy(
+/**
+ * Tells what is gone although it was to stay. What a command that died had asked to be deleted, while nothing kept it, goes in the course of
+ * the next one, whatever that says.
+ */
+export class Missing {
+  private kept: ReadonlySet<string> = new Set();
+
+  constructor(private readonly engine: FakeEngine) {}
+
+  /** Of what was to stay in the course of the last command, ids. */
+  among(kept: readonly string[]): string[] {
+    const { calls, cloud } = this.engine;
+    const there = new Set(cloud.alive().map(({ id }) => id));
+    const late = new Set(
+      calls.flatMap(({ call, id, isLate }) => (call === "delete" && isLate === true ? [id] : [])),
+    );
+    const missing = kept.filter((id) => !there.has(id) && (this.kept.has(id) || !late.has(id)));
+    this.kept = new Set(kept);
+    return missing;
+  }
+}
+
+/** Whether manifests of a change keep all data. One that was taken back deletes what it made, and goes by what was said before. */
+function keepsAll(
   { verb, size, policy }: OutlivingCommand,
-  before: readonly string[],
-  { engine, outcome }: { readonly engine: FakeEngine; readonly outcome: string },
-): string[] {
+  outcome: string,
+  { prior: { transaction } }: FakeEngine,
+): boolean {
   const isForward = verb === "up" || verb === "keep";
-  const isTakenBack =
-    /rolledBack|incomplete/.test(outcome) || engine.prior.transaction?.direction === "back";
-  if (!isForward || isTakenBack || size === undefined || policy !== "keep") return [];
-  const there = new Set(engine.cloud.alive().map(({ id }) => id));
-  return before.filter((id) => !there.has(id)).map((id) => `${id} was to be kept`);
+  const isTakenBack = /rolledBack|incomplete/.test(outcome) || transaction?.direction === "back";
+  return isForward && !isTakenBack && size !== undefined && policy === "keep";
 }
 
 /** What hosts have lost of their data while they stood, or when they went, and how the commands ended. */
@@ -111,6 +130,7 @@ export async function robbedIn(
     traits,
   });
   const judge = new DataJudge();
+  const missing = new Missing(engine);
   const robbed = judge.robbed(engine);
   const outcomes: string[] = [];
   for (const command of history.commands) {
@@ -127,7 +147,8 @@ export async function robbedIn(
     const before = dataOf(engine);
     const outcome = outcomeText(await work[verb]());
     outcomes.push(`${verb}: ${outcome}`);
-    robbed.push(...judge.robbed(engine), ...deletedBy(command, before, { engine, outcome }));
+    const deleted = missing.among(keepsAll(command, outcome, engine) ? before : []);
+    robbed.push(...judge.robbed(engine), ...deleted.map((id) => `${id} was to be kept`));
     robbed.push(...engine.cloud.watch.violations);
     if (robbed.length > 0) break;
   }

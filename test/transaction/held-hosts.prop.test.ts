@@ -6,6 +6,7 @@ import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { faults } from "../support/histories.js";
 import type { Observed } from "../../src/provider/port.js";
+import { Missing } from "../support/outliving-histories.js";
 import { splitHostName } from "../../src/records/host-name.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { CommandFault } from "../support/faults.js";
@@ -97,6 +98,7 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
   const { joins } = history;
   const traits = { ...plainWorld, joins };
   const engine = await FakeEngine.running(wanted(history, "small"), { traits, adopt: true });
+  const missing = new Missing(engine);
   const gone: string[] = [];
   const outcomes: string[] = [];
   let drains = joins;
@@ -144,9 +146,9 @@ async function goneIn(history: HoldingHistory): Promise<{ gone: string[]; outcom
     isHooked = saysHook(engine.prior, isHooked);
     isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");
     outcomes.push(`${verb}: ${outcomeText(outcome)}`);
-    const left = new Set(engine.alive().map(({ id }) => id));
-    const missing = own.filter(({ id }) => !left.has(id));
-    gone.push(...missing.map(({ who }) => `${verb} takes ${who.kind} ${who.name}`));
+    const lost = new Set(missing.among(own.map(({ id }) => id)));
+    const taken = own.filter(({ id }) => lost.has(id));
+    gone.push(...taken.map(({ who }) => `${verb} takes ${who.kind} ${who.name}`));
     if (!wasLost) gone.push(...engine.cloud.watch.violations, ...doublesAmong(engine.hosts()));
     if (gone.length > 0) break;
   }
