@@ -5,6 +5,7 @@ import { FakeEngine, outcomeText } from "./fake-engine.js";
 import type { CommandFault } from "./faults.js";
 import { faults } from "./histories.js";
 import { cluster, desiredOf, machine, machineDeployment } from "./manifests.js";
+import { Missing } from "./missing.js";
 
 // Hosts whose volumes are to outlive them, and verbs that make, change and take them away while calls fail and commands die.
 
@@ -86,28 +87,6 @@ class DataJudge {
 /** Volumes that stand and bear our marks, by id. */
 function dataOf(engine: FakeEngine): string[] {
   return engine.alive().flatMap(({ id, who }) => (who.kind === "LocalVolume" ? [id] : []));
-}
-
-/**
- * Tells what is gone although it was to stay. What a command that died had asked to be deleted, while nothing kept it, goes in the course of
- * the next one, whatever that says.
- */
-export class Missing {
-  private kept: ReadonlySet<string> = new Set();
-
-  constructor(private readonly engine: FakeEngine) {}
-
-  /** Of what was to stay in the course of the last command, ids. */
-  among(kept: readonly string[]): string[] {
-    const { calls, cloud } = this.engine;
-    const there = new Set(cloud.alive().map(({ id }) => id));
-    const late = new Set(
-      calls.flatMap(({ call, id, isLate }) => (call === "delete" && isLate === true ? [id] : [])),
-    );
-    const missing = kept.filter((id) => !there.has(id) && (this.kept.has(id) || !late.has(id)));
-    this.kept = new Set(kept);
-    return missing;
-  }
 }
 
 /** Whether manifests of a change keep all data. One that was taken back deletes what it made, and goes by what was said before. */

@@ -6,7 +6,7 @@ import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { faults } from "../support/histories.js";
 import type { Observed } from "../../src/provider/port.js";
-import { Missing } from "../support/outliving-histories.js";
+import { Missing } from "../support/missing.js";
 import { splitHostName } from "../../src/records/host-name.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { CommandFault } from "../support/faults.js";

@@ -47,7 +47,7 @@ export class ManifestNotes {
     const last = this.notesOf(stack).at(-1);
     if (last !== undefined && sameJson(last.source, source)) return;
     this.write(stack, { source, rank: (last?.rank ?? 0) + 1 });
-    if (source.length > 0) this.takeOut(stack, (one) => one.length === 0);
+    if (source.length > 0) this.remove(stack, []);
   }
 
   /**

@@ -293,36 +293,22 @@ export function planToward(
   return { plan: planThrough(drift, request, observation), observation, driftFilter: drift };
 }
 
-function requestToward(
-  target: Target,
-  state: StackState,
-  {
-    provider,
-    clock,
-    by,
-    deadlineMs,
-    goal,
-    failure,
-    givenUp,
-    removal,
-    toldAnnotations,
-  }: RecordedPlanning,
-): PlanRequest {
+function requestToward(target: Target, state: StackState, how: RecordedPlanning): PlanRequest {
   const { clusterUid, owner } = transactionIn(state);
   return omitUndefined({
     planGoal: { kind: "recorded", target },
-    provider,
+    provider: how.provider,
     prior: state,
     newClusterUid: clusterUid,
     owner,
-    nowMs: clock.now(),
-    by,
-    deadlineMs,
-    goal,
-    failure,
-    givenUp,
-    removal,
-    toldAnnotations,
+    nowMs: how.clock.now(),
+    by: how.by,
+    deadlineMs: how.deadlineMs,
+    goal: how.goal,
+    failure: how.failure,
+    givenUp: how.givenUp,
+    removal: how.removal,
+    toldAnnotations: how.toldAnnotations,
   });
 }
 

@@ -2,6 +2,7 @@ import { askedStage, firstStage } from "../../api/key-stage.js";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
+import { informed } from "../../compile/lookups.js";
 import { policiesOf } from "../../compile/update-policy.js";
 import {
   type GraphNode,
@@ -81,9 +82,10 @@ function goalOn(cluster: FoundCluster): CompiledGoal {
  * were found. Pure.
  */
 export function foundTarget(cluster: FoundCluster): Target {
-  const { desired, provider, found } = cluster;
+  const { desired, provider, found, lookups } = cluster;
   const compiledGoal = goalOn(cluster);
-  const policies = satellitePolicies(compiledGoal, cluster);
+  const told = { desired, provider: informed(provider, lookups) };
+  const policies = satellitePolicies(compiledGoal, told);
   const hosts = found.filter(({ who }) => who.kind === provider.hostKind);
   const machines = machinesOf(hosts, compiledGoal, cluster);
   const control = machines.filter((machine) => machine.controlPlane).map(({ host }) => host);

@@ -1,8 +1,7 @@
 import type { Desired } from "../../api/types.js";
 import { templateSatellites } from "../../compile/compile.js";
-import { informed } from "../../compile/lookups.js";
 import { type GraphNode, type NodeKey, nodeName } from "../../graph/graph.js";
-import type { InfrastructureProvider, Lookups, Satellite } from "../../provider/port.js";
+import type { InfrastructureProvider, Satellite } from "../../provider/port.js";
 import { machineNameOf } from "../../records/host-name.js";
 import type { TargetMachine } from "../../records/target.js";
 import type { MachineOwner } from "../../sets/expanded.js";
@@ -27,18 +26,17 @@ type RecordedMachine = Pick<TargetMachine, "owner">;
 
 interface ToldIn {
   readonly desired: Desired;
+  /** Who knows the answers to what it looks up. */
   readonly provider: InfrastructureProvider;
-  /** Answers to what the provider looks up. */
-  readonly lookups?: Lookups | undefined;
 }
 
 /** What manifests tell of what lives with hosts: also of machines that a set has too many of. Templates are compiled when somebody asks. Pure. */
 export function satellitePolicies(
   { satellites = new Map<string, readonly Satellite[]>() }: Pick<CompiledGoal, "satellites">,
-  { provider, desired, lookups }: ToldIn,
+  { provider, desired }: ToldIn,
 ): SatellitePolicies {
   let compiled: ReturnType<typeof templateSatellites> | undefined;
-  const templates = () => (compiled ??= templateSatellites(informed(provider, lookups), desired));
+  const templates = () => (compiled ??= templateSatellites(provider, desired));
   const ofTemplate = (machine: string, recorded?: RecordedMachine) => {
     const { owner } = recorded ?? { owner: ownerNamed(machine, desired) };
     return owner && templates().get(ownerText(owner));

@@ -173,11 +173,11 @@ function knownInfrastructure(
 }
 
 function toldPolicies(
-  { planGoal, provider, lookups }: PlanInput,
+  { planGoal, provider }: PlanInput,
   compiledGoal: CompiledGoal,
 ): SatellitePolicies | undefined {
   if (planGoal.kind === "recorded") return undefined;
-  return satellitePolicies(compiledGoal, { ...planGoal, provider, lookups });
+  return satellitePolicies(compiledGoal, { ...planGoal, provider });
 }
 
 /** A recorded graph keeps what was looked up for it. */
