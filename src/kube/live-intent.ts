@@ -132,7 +132,7 @@ function ownAnnotationsIn({ members }: LiveCluster): MachineAnnotations {
 /** Those that say something, in a fixed order. */
 function said(annotations: MachineAnnotations): unknown[] {
   return Object.entries(annotations)
-    .filter(([, its]) => Object.keys(its ?? {}).length > 0)
+    .filter(([, its]) => Object.keys(its).length > 0)
     .sort(([one], [other]) => (one < other ? -1 : 1));
 }
 
