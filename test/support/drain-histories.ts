@@ -179,6 +179,27 @@ export const leftUnrecorded: readonly DrainHistory[] = (
   ...after,
 }));
 
+/** A worker that comes up while a way back that deletes it waits for the pods of a member. */
+export const leftStarting: DrainHistory = {
+  members: 1,
+  single: 2,
+  set: 0,
+  pool: 0,
+  maxUnavailable: 0,
+  rounds: 1,
+  restarts: false,
+  commands: (["rotate", "rollback"] as const).map((verb) => ({
+    verb,
+    wish: firstWish,
+    keeps: false,
+    faults: verb === "rotate" ? [{ at: "call", number: 7, what: "interrupt" }] : [],
+    isRefused: false,
+    looker: "up",
+  })),
+  end: "up",
+  last: firstWish,
+};
+
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
   const { members, single, set, pool, maxUnavailable } = history;
   const shape = { kubelet: version, size, tags: { team } };

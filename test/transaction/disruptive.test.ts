@@ -12,6 +12,7 @@ import {
   badRollouts,
   drainCourseOf,
   drainHistories,
+  leftStarting,
   leftUnrecorded,
   leftUnready,
 } from "../support/drain-histories.js";
@@ -339,6 +340,15 @@ describe("hosts that are disturbed where they are", function () {
     }
   });
 
+  it("law 19: what comes up while others are waited for has its pods moved away, too", async () => {
+    const { violations, outcomes } = await drainCourseOf(leftStarting);
+    assert.deepEqual(violations, []);
+    assert.match(
+      outcomes.join("\n"),
+      /^rotate: broke: CANCELLED .*\nrollback: rolledBack: .*\nup: done$/,
+    );
+  });
+
   /** The last look of a run lifts what is left, too. */
   const endLifts = { find: "uncordons: true", replace: "uncordons: false" };
   const defects: readonly {
@@ -353,6 +363,12 @@ describe("hosts that are disturbed where they are", function () {
       find: "const disturbed = (keys ?? []).filter((key) => draining.has(key));",
       replace: "const disturbed = [];",
       want: /^law 19: drain: \S+ is disturbed and takes pods$/,
+    },
+    {
+      name: "what comes up while others are waited for goes with its pods",
+      find: "!hasWaited || nodes.length === there.length",
+      replace: "true",
+      want: /^law 19: drain: \S+ goes and takes pods$/,
     },
     {
       name: "what nobody recorded goes with its pods",
@@ -430,7 +446,8 @@ describe("hosts that are disturbed where they are", function () {
         };
         const found: string[] = [];
         const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
-        for (const drawn of [...badRollouts, leftUnready, ...leftUnrecorded, ...sampled]) {
+        const given = [...badRollouts, leftUnready, ...leftUnrecorded, leftStarting];
+        for (const drawn of [...given, ...sampled]) {
           const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((one) => want.test(one))) break;

@@ -112,7 +112,7 @@ export class Drains {
     };
   }
 
-  /** Answers which of them a hook holds. */
+  /** Answers which of them a hook holds. What comes up while the pods of others move is asked for its own, too. */
   private async cleared(
     leaving: readonly Leaving[],
     found: Finding,
@@ -121,36 +121,37 @@ export class Drains {
     const asks = hasNodes(waits);
     const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
     if (leaving.length === 0 || (!asks && !mayBeHeld)) return [];
-    const observation = await waits.observe();
-    const present = found(
-      leaving.map(({ key }) => key),
-      observation,
-    );
-    const there = leaving.flatMap((one) => {
-      const host = present.get(one.key);
-      return host === undefined || host.phase === "gone" ? [] : [{ ...one, host }];
-    });
-    // As in Cluster API, pods of a cluster that goes as a whole are nobody's to move, whoever would say when.
-    const nodes = there.filter(({ host }) => asks && host.phase === "ready");
-    const held = heldBy("preDrain", nodes, waits);
-    const free = (hosts: typeof there) =>
-      hosts.filter(({ key }) => held.every((one) => one.key !== key));
-    const drained = free(nodes).filter(({ fate }) => fate !== "goesLater");
-    if (asks && drained.length > 0) await this.drained(drained, observation, waits);
-    return [...held, ...heldBy("preTerminate", free(there), waits)];
+    const sinceMs = waits.clock.now();
+    const asked = new Set<NodeKey>();
+    for (;;) {
+      const observation = await waits.observe();
+      const there = thereAmong(leaving, found, observation);
+      // As in Cluster API, pods of a cluster that goes as a whole are nobody's to move, whoever would say when.
+      const nodes = there.filter(({ host }) => asks && host.phase === "ready");
+      const held = heldBy("preDrain", nodes, waits);
+      const free = (hosts: typeof there) =>
+        hosts.filter(({ key }) => held.every((one) => one.key !== key));
+      const fresh = free(nodes).filter(({ key, fate }) => fate !== "goesLater" && !asked.has(key));
+      const hasWaited =
+        fresh.length > 0 && (await this.drained(fresh, { observation, sinceMs }, waits));
+      if (!hasWaited || nodes.length === there.length) {
+        return [...held, ...heldBy("preTerminate", free(there), waits)];
+      }
+      for (const { key } of fresh) asked.add(key);
+    }
   }
 
+  /** Answers whether it had to wait. `sinceMs`: when the first of a pass was asked. */
   private async drained(
     nodes: readonly LeavingNode[],
-    observation: Observation,
+    { observation, sinceMs }: { readonly observation: Observation; readonly sinceMs: number },
     waits: Waits,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { clock, stop, report } = waits;
     const clearings = nodes.map(
       ({ key, host, terms, rules }) => new HostClearing(key, nodeHostOf(host), terms, rules),
     );
     const hosts = nodes.map(({ host }) => host);
-    const sinceMs = clock.now();
     const untilMs = sinceMs + waits.timeoutMs;
     const patienceMs = this.isSilent ? 0 : silencePatienceMs;
     let told = "";
@@ -159,14 +160,14 @@ export class Drains {
       if (round.kind === "drained" || round.kind === "blocked") this.isSilent = false;
       // Nothing is begun after the deadline: what comes then is decided from a new look.
       if (round.kind === "drained" || clock.now() > deadlineOf(waits.goal, waits.recorded()))
-        return;
+        return rounds > 1;
       const endMs = round.kind === "silent" ? sinceMs + patienceMs : untilMs;
       const isOver = round.kind === "refused" || clock.now() >= Math.min(untilMs, endMs);
       if (isOver && round.kind !== "blocked") this.isSilent = true;
       const reason = isOver ? `${round.reason}; ${allTheSame(nodes)}` : round.reason;
       const leaving = isOver || round.kind !== "blocked" ? undefined : round.leaving;
       if (reason !== told) report(omitUndefined({ kind: "waiting", keys: [], reason, leaving }));
-      if (isOver) return;
+      if (isOver) return rounds > 1;
       told = reason;
       await clock.sleep(backoffMs(roundBackoff, rounds), stop);
     }
@@ -215,6 +216,22 @@ interface Leaving {
 
 interface LeavingNode extends Leaving {
   readonly host: Observed;
+}
+
+/** Those that are there. */
+function thereAmong(
+  leaving: readonly Leaving[],
+  found: Finding,
+  observation: Observation,
+): LeavingNode[] {
+  const present = found(
+    leaving.map(({ key }) => key),
+    observation,
+  );
+  return leaving.flatMap((one) => {
+    const host = present.get(one.key);
+    return host === undefined || host.phase === "gone" ? [] : [{ ...one, host }];
+  });
 }
 
 /** What is let go stays a host: its pods are not ours to move. */
