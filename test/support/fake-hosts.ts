@@ -225,10 +225,11 @@ export class FakeHosts {
         this.found = { ill: undefined };
         return answering(() => this.etcdReport(members(), hosts));
       },
-      removeMember: ({ name }) =>
-        this.refusesToLeave
-          ? Promise.reject(noAnswer("etcd has no majority without it"))
-          : answering(() => this.leaves(name, members())),
+      removeMember: async ({ name }) =>
+        answering(() => {
+          const isLeft = !this.refusesToLeave && this.leaves(name, members());
+          if (!isLeft) throw noAnswer("etcd has no majority without it");
+        }),
       deleteNode: ({ name }) =>
         this.keepsNode(name)
           ? Promise.reject(noAnswer("it is too busy"))
@@ -502,15 +503,29 @@ export class FakeHosts {
     return this.everMembers.has(name) && !isThere && !this.succeeded.has(name);
   }
 
-  /** Law 18: etcd itself would refuse it. */
-  private leaves(name: string, all: readonly Observed[]): void {
+  /**
+   * Whether a member has left: etcd lets no burden go while the others are no majority. Law 18: nobody asks for that who could have known
+   * it when etcd was asked last; what falls ill since, etcd alone knows.
+   */
+  private leaves(name: string, all: readonly Observed[]): boolean {
     const { serving, members } = this.etcdAmong(all);
-    const well = serving.filter((one) => one !== name && this.ails(one) === undefined);
-    const isBurden = this.ails(name) !== undefined || !serving.includes(name);
-    if (members.has(name) && isBurden && !isMajority(well.length, members.size)) {
-      this.watch.blame("law 18: etcd", `${name} leaves, and ${well.length} others are no majority`);
+    const others = serving.filter((one) => one !== name);
+    const isStuck = (isIll: (name: string) => boolean) => {
+      const isBurden = isIll(name) || !serving.includes(name);
+      const well = others.filter((one) => !isIll(one));
+      return isBurden && !isMajority(well.length, members.size) ? well.length : undefined;
+    };
+    const isIll = (one: string) => this.ails(one) !== undefined;
+    if (!members.has(name) || isStuck(isIll) === undefined) {
+      this.leftMembers.add(name);
+      return true;
     }
-    this.leftMembers.add(name);
+    const { ill } = this.knowledge(all);
+    const left = isStuck((one) => isIll(one) && ill?.has(one) !== false);
+    if (left !== undefined) {
+      this.watch.blame("law 18: etcd", `${name} leaves, and ${left} others are no majority`);
+    }
+    return false;
   }
 
   private membersAmong(all: readonly Observed[]): Observed[] {
