@@ -1,9 +1,10 @@
 import { quorumOf } from "../../src/sets/quorum.js";
 import { canServe } from "../../src/plan/decisions/verdicts.js";
-import { keyOf, type NodeKey, nodeKey, resolveRefs } from "../../src/graph/graph.js";
+import { keyOf, type NodeKey, nodeKey, nodeName, resolveRefs } from "../../src/graph/graph.js";
 import type { PriorState } from "../../src/records/prior-state.js";
 import type { Observed } from "../../src/provider/port.js";
 import type { FakeEngine } from "./fake-engine.js";
+import { machineOf } from "./host-names.js";
 
 /** What changes of the cloud since the last commit cannot be taken back. */
 export interface PassedPoints {
@@ -24,6 +25,8 @@ export class WhatWasThere {
   private readonly revision: PriorState["revision"];
   private readonly calls: number;
   private readonly minor: number;
+  /** Of each member, by its machine. */
+  private readonly minors: ReadonlyMap<string, number>;
   readonly number: number;
 
   constructor(private readonly engine: FakeEngine) {
@@ -31,10 +34,11 @@ export class WhatWasThere {
     this.revision = engine.prior.revision;
     this.number = this.revision?.number ?? 0;
     this.calls = engine.calls.length;
-    const minors = (this.revision?.target.machines ?? []).map(({ spec }) =>
-      minorOf(spec.versions.controlPlane),
+    const members = (this.revision?.target.machines ?? []).filter((one) => one.controlPlane);
+    this.minors = new Map(
+      members.map(({ name, spec }) => [name, minorOf(spec.versions.controlPlane)]),
     );
-    this.minor = Math.max(...minors);
+    this.minor = Math.max(...this.minors.values());
   }
 
   /** Whether something else was committed since, or everything was destroyed. */
@@ -62,7 +66,8 @@ export class WhatWasThere {
       const before = this.alive.get(id);
       const isMember = kept.has(key) && before?.spec["controlPlane"] !== undefined;
       const grows = isMember && Number(spec?.["diskGib"]) > Number(before.spec["diskGib"]);
-      const rises = this.minor > -Infinity && minor > this.minor;
+      const rises =
+        this.minor > -Infinity && minor > (this.minors.get(machineOf(nodeName(key))) ?? this.minor);
       if (call !== "delete" && (rises || (call === "update" && grows && this.number > 0))) {
         crossed.add(id);
       } else if (crossed.has(id) && (call === "delete" || !rises)) takenBack.push(key);

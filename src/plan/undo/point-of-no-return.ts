@@ -23,8 +23,8 @@ import { type Target, type TargetMachine, clusterIn } from "../../records/target
 
 /**
  * Points of no return by version: an API server of a newer minor version writes objects that older ones cannot
- * read. Hosts of the target whose control plane is newer than any of the committed revision, in name
- * order. Pure. docs/upgrades.md#what-is-refused.
+ * read, and no member goes back to an older one. Hosts of the target whose control plane is newer than any of the
+ * committed revision, or than its own machine's there, in name order. Pure. docs/upgrades.md#what-is-refused.
  */
 export function versionPoints(
   provider: InfrastructureProvider,
@@ -33,15 +33,19 @@ export function versionPoints(
 ): Extract<PointOfNoReturn, { kind: "version" }>[] {
   const newest = newestMinor(from);
   if (newest === -Infinity) return [];
-  return target.machines
-    .filter((machine) => controlPlaneMinor(machine) > newest)
-    .map((machine) => ({
-      kind: "version",
-      machine: machine.name,
-      host: machine.host,
-      version: machine.spec.versions.controlPlane ?? "",
-      fields: versionFields(machine, target, provider),
-    }));
+  const before = new Map(from?.machines.map((machine) => [machine.name, machine]));
+  const isRaised = (machine: TargetMachine) => {
+    const own = before.get(machine.name);
+    const least = own?.controlPlane === true ? controlPlaneMinor(own) : newest;
+    return controlPlaneMinor(machine) > least;
+  };
+  return target.machines.filter(isRaised).map((machine) => ({
+    kind: "version",
+    machine: machine.name,
+    host: machine.host,
+    version: machine.spec.versions.controlPlane ?? "",
+    fields: versionFields(machine, target, provider),
+  }));
 }
 
 /** The resources that a point of no return is told by. Pure. */

@@ -36,8 +36,14 @@ describe("hosts with which a transaction crosses its point of no return", () => 
       want: ["cp-0", "cp-1"],
     },
     {
-      name: "none that one member had reached before",
+      name: "each that is raised beside one that was as new before, which its own machine was not",
       from: ["1.34.2", "1.35.0"],
+      to: ["1.35.0", "1.35.0"],
+      want: ["cp-0"],
+    },
+    {
+      name: "none that joins one that was as new before",
+      from: ["1.35.0"],
       to: ["1.35.0", "1.35.0"],
       want: [],
     },
