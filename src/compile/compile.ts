@@ -146,26 +146,29 @@ export function templateJudge(
 }
 
 /**
- * What lives with a machine of each set and deployment, by that object ("MachineSet web"): its template tells it also
- * while it asks for no machine. Pure.
+ * What lives with each Machine, and with one of each set and deployment, by that object ("MachineSet web"): a template
+ * tells it also while it asks for no machine. Pure.
  */
-export function templateSatellites(
+export function satellitesByObject(
   provider: InfrastructureProvider,
   desired: Desired,
 ): ReadonlyMap<string, readonly Satellite[]> {
   const { cluster } = desired;
   const domains = domainOffer(provider, providerValue(cluster.spec));
   const resolved = chooseVersions(desired, [], provider.machineSpec.offers ?? {});
-  const satellitesOf = (object: WithMachineTemplate): readonly Satellite[] => {
-    const machine = templateMachine(object, domains);
-    return compileParts(provider, cluster, [machine]).satellites?.get(machine.name) ?? [];
-  };
-  return new Map(
-    [...resolved.machineSets, ...resolved.machineDeployments].map((object) => [
-      `${object.kind} ${object.metadata.name}`,
-      satellitesOf(object),
+  const satellitesOf = (machine: ExpandedMachine): readonly Satellite[] =>
+    compileParts(provider, cluster, [machine]).satellites?.get(machine.name) ?? [];
+  const { machines, machineSets, machineDeployments } = resolved;
+  return new Map([
+    ...machines.map(({ kind, metadata: { name }, spec }): [string, readonly Satellite[]] => [
+      `${kind} ${name}`,
+      satellitesOf(inOneOf(domains, { name, spec })),
     ]),
-  );
+    ...[...machineSets, ...machineDeployments].map((set): [string, readonly Satellite[]] => [
+      `${set.kind} ${set.metadata.name}`,
+      satellitesOf(templateMachine(set, domains)),
+    ]),
+  ]);
 }
 
 type WithMachineTemplate = ResolvedMachineSet | ResolvedMachineDeployment;
@@ -175,7 +178,10 @@ function templateMachine(
   { metadata, spec }: WithMachineTemplate,
   domains: DomainOffer | undefined,
 ): ExpandedMachine {
-  const machine = { name: metadata.name, spec: spec.template.spec };
+  return inOneOf(domains, { name: metadata.name, spec: spec.template.spec });
+}
+
+function inOneOf(domains: DomainOffer | undefined, machine: ExpandedMachine): ExpandedMachine {
   const offer = spreadOver(machine.spec, domains);
   return offer === undefined ? machine : placedIn(machine, offer);
 }

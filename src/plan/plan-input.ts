@@ -5,7 +5,6 @@ import type { Removal } from "../api/protection.js";
 import type { CloudIdentity, InfrastructureProvider, Lookups, Observed } from "../provider/port.js";
 import type { ExternalSights, ObservedResources } from "./observation.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { MachineAnnotations } from "../records/host-machine.js";
 import type { PriorState } from "../records/prior-state.js";
 import type { GivenUp, TransactionGoal } from "../records/transaction.js";
 
@@ -60,8 +59,8 @@ export interface PlanInput {
   readonly failure?: string;
   /** Resources that whoever asks has given up, beside those that the records name; absent: none. */
   readonly givenUp?: GivenUp | undefined;
-  /** What Machines are annotated with in manifests that were named with a verb which leads elsewhere; absent: none were. */
-  readonly toldAnnotations?: MachineAnnotations | undefined;
+  /** Manifests that were named with a verb which leads elsewhere: what holds Machines now, and what becomes of data; absent: none were. */
+  readonly told?: Desired | undefined;
   /** What a run lets go by its own plan, before a record of its begin tells of that; absent: none. */
   readonly letGo?: readonly NodeKey[] | undefined;
   /** What the provider has looked up for the objects; absent: nothing. Of a recorded graph its own answers count. */

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import { type AnyObject, type Desired, dottedName } from "../../src/api/types.js";
+import { type Desired, dottedName, objectsOf } from "../../src/api/types.js";
 import { annotationsToldBy } from "../../src/records/host-machine.js";
 import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
 import {
@@ -313,22 +313,19 @@ export class FakeEngine {
     });
   }
 
-  /** `capstan destroy`; with the objects of manifests that are named with it. */
-  destroy(
-    faults: readonly CommandFault[] = [],
-    objects?: readonly AnyObject[],
-  ): Promise<CommandOutcome> {
+  /** `capstan destroy`; with manifests that are named with it. */
+  destroy(faults: readonly CommandFault[] = [], told?: Desired): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(this.stack);
       if (state.transaction === undefined) return { kind: "done", passes: 0 };
       // A destroy has no deadline, and neither has what it does first: this one must not count.
-      const toldAnnotations = objects && annotationsToldBy(objects, state);
-      const options = { ...this.runOptions(process, means), deadlineMs: -1, toldAnnotations };
+      const options = { ...this.runOptions(process, means), deadlineMs: -1, told };
       const destruction = await planDestroy(this.stack, state, options);
       const { plan, first } = destruction;
       for (const one of first === undefined ? [plan] : [first, plan]) this.show(one);
-      return destroyCluster(destruction, state, { ...options, liveAnnotations: toldAnnotations });
+      const liveAnnotations = told && annotationsToldBy(objectsOf(told), state);
+      return destroyCluster(destruction, state, { ...options, liveAnnotations });
     });
   }
 

@@ -12,7 +12,8 @@ import { Missing } from "./missing.js";
 type DataPolicy = "keep" | "delete";
 
 interface OutlivingCommand {
-  readonly verb: "up" | "keep" | "rollback" | "forget" | "destroy";
+  /** "tell": a destroy that manifests are named with. */
+  readonly verb: "up" | "keep" | "rollback" | "forget" | "destroy" | "tell";
   /** Of the hosts with volumes; absent: there are to be none. */
   readonly size?: string;
   /** What becomes of the data of hosts that go. */
@@ -40,7 +41,7 @@ export const outlivingHistories: fc.Arbitrary<OutlivingHistory> = fc.record({
       {
         policy: policies,
         verb: fc.constantFrom<OutlivingCommand["verb"][]>(
-          ...(["up", "up", "up", "keep", "rollback", "forget", "destroy"] as const),
+          ...(["up", "up", "up", "keep", "rollback", "forget", "destroy", "tell"] as const),
         ),
         size: fc.constantFrom("small", "medium"),
         faults: fc.array(faults, { maxLength: 2 }),
@@ -95,7 +96,7 @@ function keepsAll(
   outcome: string,
   { prior: { transaction } }: FakeEngine,
 ): boolean {
-  const isForward = verb === "up" || verb === "keep";
+  const isForward = verb === "up" || verb === "keep" || verb === "tell";
   const isTakenBack = /rolledBack|incomplete/.test(outcome) || transaction?.direction === "back";
   return isForward && !isTakenBack && size !== undefined && policy === "keep";
 }
@@ -122,6 +123,7 @@ export async function robbedIn(
       forget: () => engine.forget("db", drawn),
       rollback: () => engine.rollback(drawn),
       destroy: () => engine.destroy(drawn),
+      tell: () => engine.destroy(drawn, wanted(history, command)),
     };
     const before = dataOf(engine);
     const outcome = outcomeText(await work[verb]());

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { plainWorld } from "../support/fake-cloud.js";
-import { objectsOf } from "../../src/api/types.js";
 import { isOpen } from "../../src/records/prior-state.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import {
@@ -341,14 +340,14 @@ describe("a host that is deleted", () => {
 
     it("is held by what was named with a destroy, whatever verb goes on, until manifests that are named with one say otherwise", async () => {
       const told = (...hooks: Record<string, string>[]) =>
-        objectsOf(goal(member, ...hooks.map((one) => held("small", one))));
+        goal(member, ...hooks.map((one) => held("small", one)));
       const verbs = {
         destroy: (engine: FakeEngine) => engine.destroy(),
         "up without it": (engine: FakeEngine) => engine.up(goal(member)),
         "destroy -f": (engine: FakeEngine) => engine.destroy([], told({})),
         // Not even an empty list of annotations.
         "destroy -f, silent": (engine: FakeEngine) =>
-          engine.destroy([], objectsOf(goal(member, machine("web", { size: "small" })))),
+          engine.destroy([], goal(member, machine("web", { size: "small" }))),
       };
       for (const [verb, isHeld] of [
         ["destroy", true],
@@ -475,11 +474,11 @@ describe("a host that is deleted", () => {
         const workers = engine.hosts().filter(({ who }) => who.name.startsWith("web-"));
         assert.equal(workers.length, hosts);
         if (hosts > 0) {
-          const objects = (annotations: Record<string, string>) =>
-            objectsOf(goal(member, held("small", annotations)));
-          const again = outcomeText(await engine.destroy([], objects(hooks)));
+          const told = (annotations: Record<string, string>) =>
+            goal(member, held("small", annotations));
+          const again = outcomeText(await engine.destroy([], told(hooks)));
           assert.match(again, /^stopped incomplete.*held by/s);
-          assert.equal(outcomeText(await engine.destroy([], objects({}))), "done");
+          assert.equal(outcomeText(await engine.destroy([], told({}))), "done");
           assert.equal(engine.alive().length, 0);
         }
         assert.deepEqual(engine.cloud.watch.violations, []);

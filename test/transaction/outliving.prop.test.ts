@@ -7,7 +7,7 @@ import { CapstanError } from "../../src/api/error.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import { cluster, desiredOf, machine } from "../support/manifests.js";
+import { cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
 import { copyEdited } from "../support/mutant.js";
 import { outlivingHistories, robbedIn } from "../support/outliving-histories.js";
 
@@ -49,12 +49,44 @@ describe("data that is to outlive its host", () => {
     await assertAsyncLaw(property, 100);
   });
 
+  const volumesOf = (engine: FakeEngine) =>
+    engine.alive().flatMap(({ id, who }) => (who.kind === "LocalVolume" ? [id] : []));
+  const whatIsLeft = (engine: FakeEngine) =>
+    engine.cloud.alive().map(({ id, who }) => [id, who.token]);
+
+  it("stays where manifests that a destroy is named with keep it", async () => {
+    const doomed = desiredOf([cluster(), member, machine("db", { dataVolume: { gib: 1 } })]);
+    const engine = await FakeEngine.running(doomed, { traits: plainWorld });
+    const [volume = ""] = volumesOf(engine);
+    assert.equal(outcomeText(await engine.destroy([], desiredOf([cluster(), member, db]))), "done");
+    assert.deepEqual(whatIsLeft(engine), [[volume, ""]]);
+  });
+
+  it("stays where a destroy's records are older than its host", async () => {
+    const shape = { dataVolume: { gib: 1, whenHostGoes: "keep" } } as const;
+    const pool = (replicas: number) =>
+      desiredOf([cluster(), member, machineSet("pool", replicas, shape)]);
+    const engine = await FakeEngine.running(pool(0), { traits: plainWorld });
+    const old = engine.savedState();
+    await engine.settle(pool(1));
+    const [volume = ""] = volumesOf(engine);
+    engine.restoreState(old);
+    assert.equal(outcomeText(await engine.destroy()), "done");
+    assert.deepEqual(whatIsLeft(engine), [[volume, ""]]);
+  });
+
   for (const [what, find, replace, breach] of [
     [
       "would go where it were let go with its host",
       "const forgotten = open.filter(isLettingGo);",
       "const forgotten = [];",
       /stands without its data$/,
+    ],
+    [
+      "would go where manifests that are named with a destroy did not count",
+      "told !== undefined && isServedBy(provider, told)",
+      "told === null",
+      /was to be kept$/,
     ],
     [
       "would go where what manifests say now did not count",

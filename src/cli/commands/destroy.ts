@@ -160,8 +160,7 @@ class Destroy {
     const { clock, interruption, by } = context;
     await settleLastCalls(engine, provider, callContext(clock, interruption.stop));
     const state = await engine.readState(stack);
-    const told = toldAnnotations(options.desired, state);
-    const planning = { provider, clock, stop: interruption.stop, by, toldAnnotations: told };
+    const planning = { provider, clock, stop: interruption.stop, by, told: options.desired };
     const destruction = await planDestroy(stack, state, {
       ...planning,
       thaw: options.thaw,
@@ -179,7 +178,7 @@ class Destroy {
         engine,
         onFailure: "keep",
         openWorkload,
-        liveAnnotations: told,
+        liveAnnotations: toldAnnotations(options.desired, state),
         timeoutMs,
         report: (event) => progress.on(event),
         onObservation: (_, observation) => progress.observed(observation),

@@ -337,9 +337,9 @@ class RollbackCommand {
   private planning(provider: InfrastructureProvider) {
     const { clock, by, interruption } = this.context;
     const deadlineMs = this.options.deadline * 1_000;
-    const { removal, told } = this;
+    const { removal } = this;
     const { stop } = interruption;
-    return { provider, clock, by, deadlineMs, stop, removal, toldAnnotations: told };
+    return { provider, clock, by, deadlineMs, stop, removal, told: this.options.desired };
   }
 
   /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */

@@ -1,5 +1,6 @@
 import { CapstanError, expectDefined, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { Desired } from "../../api/types.js";
 import { type DriftFilter, noFilter } from "../../drift/drift-filter.js";
 import {
   type PlanDriftRules,
@@ -17,7 +18,6 @@ import type {
   TransactionGoal,
   TransactionRecord,
 } from "../../records/transaction.js";
-import type { MachineAnnotations } from "../../records/host-machine.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { isOpen } from "../../records/prior-state.js";
 import { type Target, emptied } from "../../records/target.js";
@@ -194,8 +194,8 @@ export interface PlanningOptions
   readonly drift?: PlanDriftRules | DriftFilter;
   /** Resources that are given up, beside those that the records name; absent: none. */
   readonly givenUp?: GivenUp | undefined;
-  /** What Machines are annotated with in manifests that were named with the verb; absent: none were. */
-  readonly toldAnnotations?: MachineAnnotations | undefined;
+  /** Manifests that were named with a verb which leads elsewhere: what holds Machines now, and what becomes of data; absent: none were. */
+  readonly told?: Desired | undefined;
 }
 
 /** A plan toward a recorded graph, what it was made from, and the filter for the run that applies it. */
@@ -308,7 +308,7 @@ function requestToward(target: Target, state: StackState, how: RecordedPlanning)
     failure: how.failure,
     givenUp: how.givenUp,
     removal: how.removal,
-    toldAnnotations: how.toldAnnotations,
+    told: how.told,
   });
 }
 

@@ -82,6 +82,7 @@ export async function planDestroy(
   });
   const after = afterAdoption(first, found);
   const plan = makePlan({
+    told: options.told,
     planGoal: { kind: "recorded", target: emptied(first.target) },
     goal: { kind: "destroy" },
     ...request,

@@ -1,23 +1,26 @@
-import type { Desired } from "../../api/types.js";
-import { templateSatellites } from "../../compile/compile.js";
+import { findServed } from "../../api/served-versions.js";
+import { type Desired, providerValue } from "../../api/types.js";
+import { satellitesByObject } from "../../compile/compile.js";
+import { informed } from "../../compile/lookups.js";
 import { type GraphNode, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { InfrastructureProvider, Satellite } from "../../provider/port.js";
 import { machineNameOf } from "../../records/host-name.js";
-import type { TargetMachine } from "../../records/target.js";
+import { desiredIn, type TargetMachine } from "../../records/target.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
+import type { PlanInput } from "../plan-input.js";
 import { isGenerationOf } from "./infrastructure.js";
 
 // What manifests say of data when its host goes. They are asked for what they want now, whatever a host was made with.
 
 /** What lives with hosts, as manifests tell it. */
 export interface SatellitePolicies {
-  /** Of every machine and every template. */
+  /** Of every machine and every object that machines come from. */
   readonly all: () => readonly Satellite[];
   /**
-   * Of one machine, or of its set's template where the set asks for fewer; empty where no manifest speaks of it. `recorded`: whose it is as far
-   * as records tell, whatever it is called; its name tells where they do not.
+   * Of one machine, or of the object that it comes from, where a set may ask for fewer; empty where no manifest speaks of it. `recorded`: whose it
+   * is as far as records tell, whatever it is called; its name tells where they do not.
    */
   readonly of: (machine: string, recorded?: RecordedMachine) => readonly Satellite[];
 }
@@ -30,21 +33,48 @@ interface ToldIn {
   readonly provider: InfrastructureProvider;
 }
 
-/** What manifests tell of what lives with hosts: also of machines that a set has too many of. Templates are compiled when somebody asks. Pure. */
+/**
+ * What manifests tell of what lives with hosts: also of machines that a set has too many of. `satellites`: of machines that are compiled already;
+ * objects are compiled when somebody asks. Pure.
+ */
 export function satellitePolicies(
   { satellites = new Map<string, readonly Satellite[]>() }: Pick<CompiledGoal, "satellites">,
   { provider, desired }: ToldIn,
 ): SatellitePolicies {
-  let compiled: ReturnType<typeof templateSatellites> | undefined;
-  const templates = () => (compiled ??= templateSatellites(provider, desired));
-  const ofTemplate = (machine: string, recorded?: RecordedMachine) => {
+  let compiled: ReturnType<typeof satellitesByObject> | undefined;
+  const byObject = () => (compiled ??= satellitesByObject(provider, desired));
+  const ofObject = (machine: string, recorded?: RecordedMachine) => {
+    const own = byObject().get(`Machine ${machine}`);
     const { owner } = recorded ?? { owner: ownerNamed(machine, desired) };
-    return owner && templates().get(ownerText(owner));
+    return own ?? (owner && byObject().get(ownerText(owner)));
   };
   return {
-    all: () => [...satellites.values(), ...templates().values()].flat(),
-    of: (machine, recorded) => satellites.get(machine) ?? ofTemplate(machine, recorded) ?? [],
+    all: () => [...satellites.values(), ...byObject().values()].flat(),
+    of: (machine, recorded) => satellites.get(machine) ?? ofObject(machine, recorded) ?? [],
   };
+}
+
+/**
+ * What counts of data whose host goes with a change: the objects that it leads to, else manifests that were named with it, else those that led to
+ * what there is. Pure.
+ */
+export function policiesToldTo(
+  { planGoal, provider, told, prior: { transaction, revision } }: PlanInput,
+  compiledGoal: CompiledGoal,
+): SatellitePolicies | undefined {
+  if (planGoal.kind === "objects")
+    return satellitePolicies(compiledGoal, { ...planGoal, provider });
+  if (transaction === undefined) return undefined;
+  // A destroy that was begun wants nothing: what it takes down was wanted before.
+  const before = transaction.goal.kind === "destroy" ? revision?.target : undefined;
+  const target = before ?? transaction.target;
+  const desired = told !== undefined && isServedBy(provider, told) ? told : desiredIn(target);
+  return satellitePolicies({}, { desired, provider: informed(provider, target.lookups) });
+}
+
+/** Manifests of another provider tell nothing of what this one has made. */
+function isServedBy(provider: InfrastructureProvider, { cluster }: Desired): boolean {
+  return findServed([provider], providerValue(cluster.spec)["apiVersion"]) !== undefined;
 }
 
 /**

@@ -86,8 +86,7 @@ export function satelliteOfFound(
   { found, policies, hostKind }: FoundBeside,
 ): Pick<GraphNode, "spec" | "dependsOn" | "host" | "keep"> | undefined {
   const there = new Set(found.map(({ who }) => keyOf(who)));
-  const hosts = hostsInName(name);
-  const host = hosts.find((one) => there.has(nodeKey(hostKind, one))) ?? hosts.at(-1);
+  const host = hostOfFound(name, there, hostKind);
   if (host === undefined) return undefined;
   const key = nodeKey(hostKind, host);
   const ids = new Map(found.map(({ id, who }) => [id, refTo(who.kind, who.name)]));
@@ -98,6 +97,16 @@ export function satelliteOfFound(
     host: key,
     keep: isFoundToStay(own, machineNameOf(host), policies) || undefined,
   });
+}
+
+/** Which host something lives with that only its name tells of: one that is there goes before others. */
+function hostOfFound(
+  name: string,
+  there: ReadonlySet<NodeKey>,
+  hostKind: string,
+): string | undefined {
+  const hosts = hostsInName(name);
+  return hosts.find((one) => there.has(nodeKey(hostKind, one))) ?? hosts.at(-1);
 }
 
 /** Everything that was found, and what the manifests tell of what lives with hosts. */
@@ -142,25 +151,48 @@ export function recordedHostOf(
  * that is not taken back. Its hosts may have run for long. Of all that goes with a change its manifests count, too. Pure.
  */
 export function keptSatellites(
-  { prior, goal, provider }: Pick<PlanInput, "prior" | "goal" | "provider">,
+  input: Pick<PlanInput, "prior" | "goal" | "provider" | "unrecorded">,
   wanted: ReadonlySet<NodeKey>,
   told: SatellitePolicies | undefined,
 ): NodeKey[] {
+  const { prior, goal, provider } = input;
   const { revision, transaction } = prior;
   const isBack = directionOf(goal) === "back";
   const targets = [revision?.target, isBack ? undefined : transaction?.target];
-  const nodes = targets.flatMap((one) => one?.nodes ?? []);
+  const nodes = targets
+    .flatMap((one) => one?.nodes ?? [])
+    .filter((node) => !wanted.has(keyOf(node)));
   const kept = nodes.filter((node) => node.keep === true).map(keyOf);
   if (told !== undefined && !isBack) {
-    const records = cloudResources(prior).map((one) => ({
-      ...one,
-      host: recordedHostOf(one, provider),
-    }));
+    const records = cloudResources(prior)
+      .filter(({ key }) => !wanted.has(key))
+      .map((one) => ({ ...one, host: recordedHostOf(one, provider) }));
     const machines = knownMachines(prior);
     const stays = [...nodes, ...records].filter((one) => isToldToStay(one, told, machines));
-    kept.push(...stays.map(keyOf));
+    kept.push(...stays.map(keyOf), ...keptAmongFound(input, wanted, told));
   }
-  return [...new Set(kept)].filter((key) => !wanted.has(key));
+  return [...new Set(kept)];
+}
+
+/** The same of what no record tells of, as where the records are older than the cloud. */
+function keptAmongFound(
+  { prior, provider: { hostKind }, unrecorded }: Parameters<typeof keptSatellites>[0],
+  wanted: ReadonlySet<NodeKey>,
+  told: SatellitePolicies,
+): NodeKey[] {
+  const there = new Set([
+    ...cloudResources(prior).map(({ key }) => key),
+    ...unrecorded.map(({ who }) => keyOf(who)),
+  ]);
+  return unrecorded
+    .filter(({ who }) => who.kind !== hostKind && !wanted.has(keyOf(who)))
+    .filter(({ who: { kind, name } }) => {
+      const host = hostOfFound(name, there, hostKind);
+      if (host === undefined) return false;
+      const own = { kind, name: name.slice(`${host}-`.length) };
+      return isFoundToStay(own, machineNameOf(host), told);
+    })
+    .map(({ who }) => keyOf(who));
 }
 
 /** A host as the records or the cloud have it; undefined of one that is not there. */

@@ -31,7 +31,7 @@ import { stagedGoal } from "../goal/staged-goal.js";
 import { asFound } from "../decisions/adoption.js";
 import { givenUpBy, withGivenUp } from "../decisions/giving-up.js";
 import { letGoIn } from "../decisions/letting-go.js";
-import { satellitePolicies, type SatellitePolicies } from "../decisions/satellite-policies.js";
+import { policiesToldTo } from "../decisions/satellite-policies.js";
 import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
 import { isLiving } from "../observation.js";
 import type { PlanInput } from "../plan-input.js";
@@ -151,7 +151,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     infrastructure: shared,
     hosts: decided,
     going: compiledGoal.going,
-    policies: toldPolicies(input, compiledGoal),
+    policies: policiesToldTo(input, compiledGoal),
   });
   return stage === undefined ? plan : { ...plan, stage };
 }
@@ -170,14 +170,6 @@ function knownInfrastructure(
     committed: new Set(input.prior.revision?.target.nodes.map(keyOf)),
     replacesFailed: replacesFailedIn(input),
   };
-}
-
-function toldPolicies(
-  { planGoal, provider }: PlanInput,
-  compiledGoal: CompiledGoal,
-): SatellitePolicies | undefined {
-  if (planGoal.kind === "recorded") return undefined;
-  return satellitePolicies(compiledGoal, { ...planGoal, provider });
 }
 
 /** A recorded graph keeps what was looked up for it. */

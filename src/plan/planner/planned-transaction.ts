@@ -1,11 +1,12 @@
 import { sameJson } from "../../api/json.js";
 import { deletionAnnotationsAmong } from "../../api/machine-annotations.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { objectsOf } from "../../api/types.js";
 import type { Annotations } from "../../api/update-policy.js";
 import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
-import { hostMachines, newestWords } from "../../records/host-machine.js";
+import { annotationsToldBy, hostMachines, newestWords } from "../../records/host-machine.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
 import { owningObjects } from "../../sets/owning-objects.js";
@@ -140,9 +141,10 @@ function heldAs(
   input: PlanInput,
   { leaving, orphaned, target }: Pick<RemainingPlan, "leaving" | "orphaned" | "target">,
 ): TransactionRecord["heldAs"] {
-  const { prior, goal, toldAnnotations: told = {} } = input;
+  const { prior, goal } = input;
   const { transaction } = prior;
   const { heldAs: before = {} } = transaction ?? {};
+  const told = input.told === undefined ? {} : annotationsToldBy(objectsOf(input.told), prior);
   const takesBack = takesLastBack(goal);
   const mayBeHeld = takesBack || Object.keys({ ...before, ...told }).length > 0;
   if (transaction === undefined || !mayBeHeld) return undefined;
