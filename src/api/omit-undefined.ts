@@ -16,6 +16,14 @@ type IsAlwaysThere<T, K extends keyof T> = string extends K
  * not in what is spread. Pure.
  */
 export function omitUndefined<T>(fields: NoInfer<Written<NonNullable<T>>>): NonNullable<T> {
-  const written = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(written) as NonNullable<T>;
+  const written: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(fields)) {
+    if (value === undefined) continue;
+    // Users name keys, too. Assigned, this one would be no field.
+    if (key === "__proto__") Object.defineProperty(written, key, { ...asWritten, value });
+    else written[key] = value;
+  }
+  return written as NonNullable<T>;
 }
+
+const asWritten = { configurable: true, enumerable: true, writable: true };

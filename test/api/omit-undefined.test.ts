@@ -27,6 +27,11 @@ describe("omitUndefined", () => {
     const host: Host = omitUndefined({ cores: 2, ...base, image: undefined });
     assert.deepEqual(Object.keys(host), ["cores", "name", "ready"]);
   });
+
+  it("has a field of every name that users give", () => {
+    const named = JSON.parse('{ "__proto__": { "a": 1 }, "constructor": "b" }') as object;
+    assert.equal(JSON.stringify(omitUndefined<object>(named)), JSON.stringify(named));
+  });
 });
 
 describe("the types of omitUndefined", () => {
