@@ -61,6 +61,8 @@ export interface PlanInput {
   readonly givenUp?: GivenUp | undefined;
   /** Manifests that were named with a verb which leads elsewhere: what holds Machines now, and what becomes of data; absent: none were. */
   readonly told?: Desired | undefined;
+  /** Manifests that led to what there is, where everything goes: they tell of data that no record tells of; absent: no more than records do. */
+  readonly ledBy?: Desired | undefined;
   /** What a run lets go by its own plan, before a record of its begin tells of that; absent: none. */
   readonly letGo?: readonly NodeKey[] | undefined;
   /** What the provider has looked up for the objects; absent: nothing. Of a recorded graph its own answers count. */

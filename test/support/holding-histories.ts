@@ -75,6 +75,25 @@ export const holdingHistories: fc.Arbitrary<HoldingHistory> = fc.record({
   ),
 });
 
+/** What a destroy is told takes the place of what another one was told that broke off. */
+export const toldTwice: HoldingHistory = {
+  holder: "Machine db-0",
+  isFree: false,
+  hook: "pre-terminate.delete.hook",
+  joins: false,
+  whenHostGoes: "delete",
+  commands: [
+    {
+      verb: "tell",
+      size: "small",
+      frees: true,
+      faults: [{ at: "write", number: 1, what: "killAfter" }],
+    },
+    { verb: "tell", size: "small", faults: [] },
+    { verb: "up", faults: [] },
+  ],
+};
+
 /** Longer than any host takes to come up. */
 const restMs = 20 * 60_000;
 

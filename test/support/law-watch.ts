@@ -49,6 +49,8 @@ export class LawWatch {
   private readonly unknown = new Set<string>();
   /** Hosts that may go before the commit: of what comes and goes in waves. */
   private readonly early = new Set<NodeKey>();
+  /** What the plan that was shown last leads to. */
+  private readonly wanted = new Set<NodeKey>();
 
   blame(law: Law, what: string): void {
     this.violations.push(`${law}: ${what}`);
@@ -80,6 +82,8 @@ export class LawWatch {
       if (letGo === true) this.shown.add(`forget ${keyOf(who)}`);
     }
     this.name(target.nodes);
+    this.wanted.clear();
+    for (const node of target.nodes) this.wanted.add(keyOf(node));
     this.uids.add(transaction.clusterUid);
   }
 
@@ -92,9 +96,11 @@ export class LawWatch {
     return this.isShown("delete", key) || this.isShown("forget", key);
   }
 
-  /** Whether some plan of this command takes it away, or lets it go, and has not yet: it bears our marks. */
+  /** Whether some plan of this command takes it away, or lets it go, and has not yet: it bears our marks, and no later plan keeps it. */
   isGoing({ id, who }: Observed): boolean {
-    return who.token !== "" && (this.isLeaving(keyOf(who)) || this.orphaned.has(id));
+    const key = keyOf(who);
+    const isWanted = this.wanted.has(key);
+    return who.token !== "" && !isWanted && (this.isLeaving(key) || this.orphaned.has(id));
   }
 
   /**

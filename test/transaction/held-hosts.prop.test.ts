@@ -3,7 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import { goneIn, holdingHistories } from "../support/holding-histories.js";
+import { goneIn, holdingHistories, toldTwice } from "../support/holding-histories.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { copyEdited } from "../support/mutant.js";
 
@@ -16,7 +16,16 @@ describe("what a hook holds", () => {
     await assertAsyncLaw(property, 100);
   });
 
+  it("stays where a destroy is told so that goes on with one which was told otherwise", async () => {
+    assert.deepEqual((await goneIn(toldTwice)).gone, []);
+  });
+
   for (const [what, find, replace] of [
+    [
+      "would go where what a destroy is told went on with what another was told",
+      "told === undefined || Object.entries(held)",
+      "true || Object.entries(held)",
+    ],
     [
       "would go where nobody remembered what a destroy was told",
       "input.told === undefined",
@@ -36,7 +45,8 @@ describe("what a hook holds", () => {
       try {
         const module = join(folder, "dist/test/support/holding-histories.js");
         const mutant = (await import(pathToFileURL(module).href)) as { goneIn: typeof goneIn };
-        for (const history of fc.sample(holdingHistories, { numRuns: 400, seed: 56 })) {
+        const sampled = fc.sample(holdingHistories, { numRuns: 400, seed: 56 });
+        for (const history of [toldTwice, ...sampled]) {
           const { gone } = await mutant.goneIn(history);
           if (gone.some((one) => / takes \S+ db-/.test(one))) return;
         }

@@ -196,6 +196,8 @@ export interface PlanningOptions
   readonly givenUp?: GivenUp | undefined;
   /** Manifests that were named with a verb which leads elsewhere: what holds Machines now, and what becomes of data; absent: none were. */
   readonly told?: Desired | undefined;
+  /** As `PlanInput.ledBy`. */
+  readonly ledBy?: Desired | undefined;
 }
 
 /** A plan toward a recorded graph, what it was made from, and the filter for the run that applies it. */
@@ -309,6 +311,7 @@ function requestToward(target: Target, state: StackState, how: RecordedPlanning)
     givenUp: how.givenUp,
     removal: how.removal,
     told: how.told,
+    ledBy: how.ledBy,
   });
 }
 

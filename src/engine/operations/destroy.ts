@@ -116,7 +116,11 @@ async function destruction(
   state: StackState,
   options: PlanningOptions,
 ): Promise<Plan> {
-  const how = { ...options, goal: { kind: "destroy" } } as const;
+  const { transaction, revision } = state;
+  // One that was begun wants nothing: what it takes down was wanted before.
+  const isBegun = transaction?.goal.kind === "destroy";
+  const ledBy = desiredIn((isBegun ? revision?.target : undefined) ?? target);
+  const how = { ...options, ledBy, goal: { kind: "destroy" } } as const;
   return (await planRecorded(emptied(target), state, how)).plan;
 }
 

@@ -5,7 +5,7 @@ import { informed } from "../../compile/lookups.js";
 import { type GraphNode, type NodeKey, nodeName } from "../../graph/graph.js";
 import type { InfrastructureProvider, Satellite } from "../../provider/port.js";
 import { machineNameOf } from "../../records/host-name.js";
-import { desiredIn, type TargetMachine } from "../../records/target.js";
+import type { TargetMachine } from "../../records/target.js";
 import type { MachineOwner } from "../../sets/expanded.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
@@ -55,21 +55,32 @@ export function satellitePolicies(
 }
 
 /**
- * What counts of data whose host goes with a change: the objects that it leads to, else manifests that were named with it, else those that led to
- * what there is. Pure.
+ * What counts of data whose host goes with a change: the objects that it leads to, or manifests that were named with it. Undefined: neither, and
+ * what is recorded counts. Pure.
  */
 export function policiesToldTo(
-  { planGoal, provider, told, prior: { transaction, revision } }: PlanInput,
+  input: Pick<PlanInput, "planGoal" | "provider" | "told" | "prior">,
   compiledGoal: CompiledGoal,
 ): SatellitePolicies | undefined {
+  const { planGoal, provider, told } = input;
   if (planGoal.kind === "objects")
     return satellitePolicies(compiledGoal, { ...planGoal, provider });
-  if (transaction === undefined) return undefined;
-  // A destroy that was begun wants nothing: what it takes down was wanted before.
-  const before = transaction.goal.kind === "destroy" ? revision?.target : undefined;
-  const target = before ?? transaction.target;
-  const desired = told !== undefined && isServedBy(provider, told) ? told : desiredIn(target);
-  return satellitePolicies({}, { desired, provider: informed(provider, target.lookups) });
+  return told !== undefined && isServedBy(provider, told) ? policiesIn(told, input) : undefined;
+}
+
+/** The same of what no record tells of, where everything goes: the manifests that led to what there is. Pure. */
+export function policiesBefore(
+  input: Pick<PlanInput, "provider" | "ledBy" | "prior">,
+): SatellitePolicies | undefined {
+  return input.ledBy && policiesIn(input.ledBy, input);
+}
+
+function policiesIn(
+  desired: Desired,
+  { provider, prior: { transaction } }: Pick<PlanInput, "provider" | "prior">,
+): SatellitePolicies {
+  const answering = informed(provider, transaction?.target.lookups);
+  return satellitePolicies({}, { desired, provider: answering });
 }
 
 /** Manifests of another provider tell nothing of what this one has made. */

@@ -20,7 +20,12 @@ import type { CompiledGoal } from "../goal/compiled-goal.js";
 import type { PlanInput } from "../plan-input.js";
 import { directionOf } from "../../records/transaction.js";
 import type { DecidedHost } from "./decided.js";
-import { isFoundToStay, isToldToStay, type SatellitePolicies } from "./satellite-policies.js";
+import {
+  isFoundToStay,
+  isToldToStay,
+  policiesBefore,
+  type SatellitePolicies,
+} from "./satellite-policies.js";
 import { hostsInName, isHostKey, machineNameOf } from "../../records/host-name.js";
 import {
   type Existing,
@@ -151,7 +156,7 @@ export function recordedHostOf(
  * that is not taken back. Its hosts may have run for long. Of all that goes with a change its manifests count, too. Pure.
  */
 export function keptSatellites(
-  input: Pick<PlanInput, "prior" | "goal" | "provider" | "unrecorded">,
+  input: Pick<PlanInput, "prior" | "goal" | "provider" | "unrecorded" | "ledBy">,
   wanted: ReadonlySet<NodeKey>,
   told: SatellitePolicies | undefined,
 ): NodeKey[] {
@@ -163,13 +168,16 @@ export function keptSatellites(
     .flatMap((one) => one?.nodes ?? [])
     .filter((node) => !wanted.has(keyOf(node)));
   const kept = nodes.filter((node) => node.keep === true).map(keyOf);
-  if (told !== undefined && !isBack) {
+  if (isBack) return [...new Set(kept)];
+  const before = told ?? policiesBefore(input);
+  if (before !== undefined) kept.push(...keptAmongFound(input, wanted, before));
+  if (told !== undefined) {
     const records = cloudResources(prior)
       .filter(({ key }) => !wanted.has(key))
       .map((one) => ({ ...one, host: recordedHostOf(one, provider) }));
     const machines = knownMachines(prior);
     const stays = [...nodes, ...records].filter((one) => isToldToStay(one, told, machines));
-    kept.push(...stays.map(keyOf), ...keptAmongFound(input, wanted, told));
+    kept.push(...stays.map(keyOf));
   }
   return [...new Set(kept)];
 }

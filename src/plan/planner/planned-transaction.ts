@@ -66,9 +66,10 @@ export function transactionOf(
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    if (goesOn && letsGoAsRecorded(last, found)) {
+    const held = heldAs(input, found.going);
+    if (goesOn && letsGoAsRecorded(last, found) && holdsAsRecorded(last, held, input)) {
       const { target: _target, keys: _keys, ...same } = last;
-      return omitUndefined({ ...same, spent: found.spent, heldAs: heldAs(input, found.going) });
+      return omitUndefined({ ...same, spent: found.spent, heldAs: held });
     }
   }
   return omitUndefined({
@@ -121,6 +122,17 @@ function letsGoAsRecorded(
     steps.every((step) => !isLettingGo(step) || recorded.has(step.key)) &&
     orphaned.every((one) => one.letGo !== true || recorded.has(keyOf(one.who)))
   );
+}
+
+/** The same of what holds hosts that go: what somebody has named with the verb has to stand in a record, too. */
+function holdsAsRecorded(
+  last: TransactionRecord,
+  held: TransactionRecord["heldAs"] = {},
+  { told }: PlanInput,
+): boolean {
+  const isRecorded = ([host, words]: [string, Annotations]) =>
+    sameJson(last.heldAs?.[host as NodeKey] ?? null, words ?? null);
+  return told === undefined || Object.entries(held).every(isRecorded);
 }
 
 function unlessEmpty<T>(all: readonly T[]): readonly T[] | undefined {
