@@ -225,11 +225,16 @@ export class FakeEngine {
   }
 
   /** `capstan rollback [--to N]`, as the command itself decides what that means. */
-  rollback(faults: readonly CommandFault[] = [], to?: number): Promise<CommandOutcome> {
+  rollback(
+    faults: readonly CommandFault[] = [],
+    to?: number,
+    told?: Desired,
+  ): Promise<CommandOutcome> {
     return this.command(faults, async (process, means) => {
       await this.settleLastCalls(process, means);
       const state = await means.engine.readState(this.stack);
-      const options = this.runOptions(process, means);
+      const liveAnnotations = told && annotationsToldBy(objectsOf(told), state);
+      const options = { ...this.runOptions(process, means), told, liveAnnotations };
       const way = rollbackOf(state, to);
       switch (way.kind) {
         case "takeBack":

@@ -14,11 +14,11 @@ import { annotated, annotatedSet, cluster, desiredOf, machine, machineSet } from
 // Hosts that a hook holds, and verbs that take them away while calls fail, commands die and states are lost.
 
 interface HoldingCommand {
-  /** "tell": a destroy that manifests are named with. */
-  readonly verb: "up" | "adopt" | "rollback" | "forget" | "destroy" | "tell";
+  /** "tell" and "tellBack": a destroy and a rollback that manifests are named with. */
+  readonly verb: "up" | "adopt" | "rollback" | "forget" | "destroy" | "tell" | "tellBack";
   /** Of the hosts that are held; absent: there are to be none. */
   readonly size?: string;
-  /** Of an `up` or what a destroy is told: the hook is taken off its Machine, or the template of that. */
+  /** Of an `up`, or of what others are told: the hook is taken off its Machine, or the template of that. */
   readonly frees?: boolean;
   readonly faults: readonly CommandFault[];
 }
@@ -63,6 +63,7 @@ export const holdingHistories: fc.Arbitrary<HoldingHistory> = fc.record({
             "destroy",
             "tell",
             "tell",
+            "tellBack",
           ] as const),
         ),
         size: fc.constantFrom("small", "medium", "large"),
@@ -177,7 +178,8 @@ export async function goneIn(
   /** Of hosts that go since a change was taken back: whether that change said that they are held. */
   const saidOf = new Map<string, boolean>();
   for (const { verb, size, frees: isFreed = false, faults: drawn } of history.commands) {
-    const frees = (verb === "up" || verb === "tell") && isFreed;
+    const isTelling = verb === "tell" || verb === "tellBack";
+    const frees = (verb === "up" || isTelling) && isFreed;
     if (verb === "forget" && engine.prior.transaction === undefined) continue;
     engine.clock.advance(restMs);
     const alive = engine.alive();
@@ -209,16 +211,17 @@ export async function goneIn(
       rollback: () => engine.rollback(drawn),
       destroy: () => engine.destroy(drawn),
       tell: () => engine.destroy(drawn, wanted(history, size, frees)),
+      tellBack: () => engine.rollback(drawn, undefined, wanted(history, size, frees)),
     };
     const outcome = await work[verb]();
     const going = takesBack(engine.prior) ? hostsThatGo(engine) : [];
     if (going.length === 0 && isTold) saidOf.clear();
     for (const host of going) saidOf.set(host, saidOf.get(host) ?? (isHooked && !frees));
     isHooked = saysHook(engine.prior, holder, isHooked);
-    if (verb === "tell" && isSpoken) {
+    if (isTelling && isSpoken) {
       // Of one that did not get to record what it was told nobody can tell.
-      const isHeard = outcome.kind === "done" || outcome.kind === "stopped";
-      isHooked = (isHeard || isHooked) && !frees;
+      const isHeard = ["done", "stopped", "rolledBack"].includes(outcome.kind);
+      if (verb === "tell") isHooked = (isHeard || isHooked) && !frees;
       for (const [host, said] of saidOf) saidOf.set(host, (isHeard || said) && !frees);
     }
     isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");

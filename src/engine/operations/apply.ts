@@ -139,7 +139,7 @@ const lastPlan = 1;
 export async function takeBack(
   state: StackState,
   failure: CapstanError,
-  options: RunOptions & RequestInfo,
+  options: RunOptions & RequestInfo & Pick<PlanningOptions, "told">,
   { plans, last = failure }: WayBack = { plans: plansBack },
 ): Promise<ApplyResult> {
   if (isAdopting(state)) return forgetAdoption(state, failure, options);
