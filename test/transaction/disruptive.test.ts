@@ -366,7 +366,7 @@ describe("hosts that are disturbed where they are", function () {
     },
     {
       name: "what comes up while others are waited for goes with its pods",
-      find: "!hasWaited || nodes.length === there.length",
+      find: "!hasWaited || running.length === there.length",
       replace: "true",
       want: /^law 19: drain: \S+ goes and takes pods$/,
     },

@@ -9,7 +9,7 @@ import { drainingAmong } from "../../plan/step.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { mapBounded } from "../../provider/bounded.js";
 import type { Observed } from "../../provider/port.js";
-import { desiredIn, type Target } from "../../records/target.js";
+import { desiredIn, keepsControlPlane, type Target } from "../../records/target.js";
 import { hostMachines } from "../../records/host-machine.js";
 import { deadlineOf } from "../../transaction/lifecycle.js";
 import { type DeletionWait, waitsText } from "../../workload/drain/deletion-stage.js";
@@ -119,6 +119,7 @@ export class Drains {
     waits: Waits,
   ): Promise<DeletionWait[]> {
     const asks = hasNodes(waits);
+    const goesOn = keepsControlPlane(waits.goal.target);
     const mayBeHeld = leaving.some(({ terms }) => hooksIn(terms).length > 0);
     if (leaving.length === 0 || (!asks && !mayBeHeld)) return [];
     const sinceMs = waits.clock.now();
@@ -126,15 +127,17 @@ export class Drains {
     for (;;) {
       const observation = await waits.observe();
       const there = thereAmong(leaving, found, observation);
+      const running = there.filter(({ host }) => host.phase === "ready");
       // As in Cluster API, pods of a cluster that goes as a whole are nobody's to move, whoever would say when.
-      const nodes = there.filter(({ host }) => asks && host.phase === "ready");
-      const held = heldBy("preDrain", nodes, waits);
+      const held = heldBy("preDrain", goesOn ? running : [], waits);
       const free = (hosts: typeof there) =>
         hosts.filter(({ key }) => held.every((one) => one.key !== key));
-      const fresh = free(nodes).filter(({ key, fate }) => fate !== "goesLater" && !asked.has(key));
+      const fresh = free(running).filter(
+        ({ key, fate }) => fate !== "goesLater" && !asked.has(key),
+      );
       const hasWaited =
-        fresh.length > 0 && (await this.drained(fresh, { observation, sinceMs }, waits));
-      if (!hasWaited || nodes.length === there.length) {
+        asks && fresh.length > 0 && (await this.drained(fresh, { observation, sinceMs }, waits));
+      if (!hasWaited || running.length === there.length) {
         return [...held, ...heldBy("preTerminate", free(there), waits)];
       }
       for (const { key } of fresh) asked.add(key);
