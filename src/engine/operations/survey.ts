@@ -25,7 +25,7 @@ import type { Plan } from "../../plan/plan.js";
 import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { makerOf, type OwnerMark } from "../../records/cluster-uid.js";
-import type { Target } from "../../records/target.js";
+import { desiredIn, type Target } from "../../records/target.js";
 import type { OwnerMove } from "../../sets/moves.js";
 import type {
   CallContext,
@@ -227,7 +227,7 @@ function surveyFound(
   { desired, state, positionOf }: SurveyInput,
   { observation, request }: { readonly observation: Observation; readonly request: PlanContext },
 ): Pick<Survey, "plan" | "then"> {
-  const { plan, found } = planAdoption(desired, { state, observation, request });
+  const { plan, found } = planAdoption(...adoptionAsked(desired, { state, observation, request }));
   const then = withPlaces(desired, positionOf, () =>
     makePlan({
       planGoal: { kind: "objects", desired },
@@ -238,6 +238,18 @@ function surveyFound(
     }),
   );
   return omitUndefined({ plan, then: then.empty ? undefined : then });
+}
+
+/** What an adoption is planned from: one that was begun is finished as it was asked for, whatever is wanted behind it. */
+function adoptionAsked(
+  desired: Desired,
+  about: Parameters<typeof planAdoption>[1],
+): Parameters<typeof planAdoption> {
+  const { state, request } = about;
+  const { target } = state.transaction ?? {};
+  if (target === undefined) return [desired, about];
+  const lookups = { ...request.lookups, ...target.lookups };
+  return [desiredIn(target), { ...about, request: { ...request, lookups } }];
 }
 
 /**
