@@ -1,10 +1,12 @@
 import fc from "fast-check";
 import type { Desired } from "../../src/api/types.js";
+import { keyOf } from "../../src/graph/graph.js";
+import { cloudResources, isOpen } from "../../src/records/prior-state.js";
 import { plainWorld } from "./fake-cloud.js";
 import { FakeEngine, outcomeText } from "./fake-engine.js";
 import type { CommandFault } from "./faults.js";
 import { faults } from "./histories.js";
-import { cluster, desiredOf, machine, machineDeployment } from "./manifests.js";
+import { cluster, desiredOf, machine, machineDeployment, machineSet } from "./manifests.js";
 import { Missing } from "./missing.js";
 
 // Hosts whose volumes are to outlive them, and verbs that make, change and take them away while calls fail and commands die.
@@ -63,7 +65,13 @@ function wanted(
   if (size === undefined) return desiredOf(others);
   const shape = { size, dataVolume: { gib: 1, whenHostGoes: policy } };
   const bounds = { maxUnavailable, maxSurge: 1 - maxUnavailable };
-  return desiredOf([...others, machine("db", shape), machineDeployment("pool", 2, shape, bounds)]);
+  const set = machineSet("set", 1, shape);
+  return desiredOf([
+    ...others,
+    machine("db", shape),
+    set,
+    machineDeployment("pool", 2, shape, bounds),
+  ]);
 }
 
 /** Each host has the volume that it was first seen with. What a change has made that is taken back is deleted with its data. */
@@ -101,6 +109,14 @@ function keepsAll(
   return isForward && !isTakenBack && size !== undefined && policy === "keep";
 }
 
+/** Whether nothing is open or owed, and the newest manifests keep all data: what goes then goes by what was committed. */
+function isKeptAtRest({ prior }: FakeEngine, last: DataPolicy): boolean {
+  const { revision, resources } = prior;
+  const wanted = new Set(revision?.target.nodes.map(keyOf));
+  const isSettled = cloudResources(prior).every(({ key }) => wanted.has(key));
+  return last === "keep" && resources.length > 0 && !isOpen(prior) && isSettled;
+}
+
 /** What hosts have lost of their data while they stood, or when they went, and how the commands ended. */
 export async function robbedIn(
   history: OutlivingHistory,
@@ -113,6 +129,7 @@ export async function robbedIn(
   const missing = new Missing(engine);
   const robbed = judge.robbed(engine);
   const outcomes: string[] = [];
+  let committed = history.policy;
   for (const command of history.commands) {
     const { verb, faults: drawn } = command;
     if (verb === "forget" && engine.prior.transaction === undefined) continue;
@@ -126,9 +143,14 @@ export async function robbedIn(
       tell: () => engine.destroy(drawn, wanted(history, command)),
     };
     const before = dataOf(engine);
+    const isDoomed = verb !== "destroy" || !isKeptAtRest(engine, committed);
     const outcome = outcomeText(await work[verb]());
     outcomes.push(`${verb}: ${outcome}`);
-    const deleted = missing.among(keepsAll(command, outcome, engine) ? before : []);
+    const isKept = keepsAll(command, outcome, engine) || !isDoomed;
+    const deleted = missing.among(isKept ? before : []);
+    const isAnew = (verb === "up" || verb === "keep") && command.size !== undefined;
+    // Whatever else may have led elsewhere.
+    committed = isAnew && outcome === "done" ? command.policy : "delete";
     robbed.push(...judge.robbed(engine), ...deleted.map((id) => `${id} was to be kept`));
     robbed.push(...engine.cloud.watch.violations);
     if (robbed.length > 0) break;

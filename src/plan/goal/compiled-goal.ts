@@ -2,7 +2,7 @@ import { CapstanError, expectDefined } from "../../api/error.js";
 import { type JsonObject, sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type ClusterObject, type Desired, objectsOf } from "../../api/types.js";
-import { compileParts, templateJudge } from "../../compile/compile.js";
+import { compileParts, satellitesByObject, templateJudge } from "../../compile/compile.js";
 import {
   answersInUse,
   informed,
@@ -18,6 +18,7 @@ import type { GoReason } from "../../sets/deletion-order.js";
 import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
 import { expandObjects } from "../../sets/expand.js";
 import { inNameOrder } from "../../sets/name-order.js";
+import { ownerText } from "../../sets/owning-objects.js";
 import { type Target, clusterIn } from "../../records/target.js";
 import { type KnownExternals, withExternals } from "./externals.js";
 
@@ -82,15 +83,42 @@ export function compiled(
     desired,
     machines.map((machine) => ({ by: machine.name, machine })),
   );
+  const parts = withExternals(compileParts(provider, cluster, machines), externals);
   return omitUndefined({
     cluster,
     objects: orderedObjects(desired),
     machines: machines.map((machine) => withOwnAnswer(machine, { provider, cluster, lookups })),
     going: new Map(going.map(({ name, reason }) => [name, reason])),
     isFrozen: false,
-    ...withExternals(compileParts(provider, cluster, machines), externals),
+    ...parts,
+    satellites: withTemplatePolicies(parts, machines, { provider, desired }),
     lookups: answersInUse(questions, lookups),
   });
+}
+
+/**
+ * What is to outlive hosts, by the templates as they are now: a policy is no part of what a machine was made with, as its hooks and timeouts are
+ * none. What was said to be kept when it was made is kept.
+ */
+function withTemplatePolicies(
+  { satellites }: Pick<CompiledGoal, "satellites">,
+  machines: readonly ExpandedMachine[],
+  { provider, desired }: { readonly provider: InfrastructureProvider; readonly desired: Desired },
+): CompiledGoal["satellites"] {
+  const ownerOf = new Map(machines.map(({ name, owner }) => [name, owner && ownerText(owner)]));
+  const isOwned = [...(satellites?.keys() ?? [])].some((name) => ownerOf.get(name) !== undefined);
+  if (satellites === undefined || !isOwned) return satellites;
+  const byObject = satellitesByObject(provider, desired);
+  return new Map(
+    [...satellites].map(([name, own]) => {
+      const told = byObject.get(ownerOf.get(name) ?? "") ?? [];
+      const isKept = (one: Satellite) =>
+        told.some(
+          (two) => two.whenHostGoes === "keep" && two.kind === one.kind && two.name === one.name,
+        );
+      return [name, own.map((one) => (isKept(one) ? { ...one, whenHostGoes: "keep" } : one))];
+    }),
+  );
 }
 
 /** The answer that a machine was made with stands beside it only while another one counts for its spec. */
