@@ -216,10 +216,13 @@ function machinesOf(
   );
   const machines = bestFirst.map(({ who, spec: seen }): TargetMachine => {
     const machine = machineNameOf(who.name);
-    const isDuplicate = taken.has(machine);
-    const name = isDuplicate ? who.name : machine;
+    // An earlier adoption has named a double after its host, and that got another one since.
+    const doubled = machineNameOf(machine);
+    const original = !known.has(machine) && known.has(doubled) ? doubled : machine;
+    const isDuplicate = original !== machine || taken.has(machine);
+    const name = taken.has(machine) ? who.name : machine;
     taken.add(name);
-    const same = known.get(machine);
+    const same = known.get(original);
     const { spec, failureDomain } = specOf(seen, same, { compiledGoal, provider });
     const owner = same === undefined ? ownerNamed(machine, desired) : same.owner;
     return omitUndefined({
@@ -229,7 +232,7 @@ function machinesOf(
       host: nodeKey(who.kind, who.name),
       owner,
       failureDomain,
-      duplicateOf: isDuplicate ? machine : undefined,
+      duplicateOf: isDuplicate ? original : undefined,
     });
   });
   return machines.sort((left, right) => inNameOrder(left.name, right.name));
