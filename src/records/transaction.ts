@@ -145,6 +145,11 @@ export interface TransactionPayload {
    * tells what they were annotated with before. Absent: no such host goes.
    */
   readonly heldAs?: Readonly<Record<NodeKey, NonNullable<Annotations>>>;
+  /**
+   * The same of hosts that were to go already when the first change since the revision began: a way back holds them by it, too, whatever a change
+   * has said since that wanted them again. Absent: there were none.
+   */
+  readonly heldBefore?: Readonly<Record<NodeKey, NonNullable<Annotations>>>;
   /** With what those have gone beyond their point of no return: it stays so until a commit. */
   readonly crossed?: readonly PassedPoint[];
   /** A plain `pulumi up` began it: one pass does it all, and another one may go on with it. */

@@ -11,54 +11,16 @@ export function transactionPayload(
   { target, transaction }: RemainingPlan,
   keys: KeyRing | undefined,
 ): TransactionPayload {
-  const { spent, direction, by, digestKey, deadlineAtMs, summary, attempts } = transaction;
+  // All but what stands beside it in clear: what is new in a plan is recorded without a word here.
   const {
-    goal,
-    pointsOfNoReturn,
-    compensable,
-    compensableFields,
-    touched,
-    givenUp,
-    former,
-    superseded,
-    copies,
-    deletedIds,
-    letGo,
-    uncommitted,
-    heldAs,
-    crossed,
-    cloud,
-    hostKeys,
+    number: _number,
+    clusterUid: _clusterUid,
+    owner: _owner,
+    startedAtMs: _startedAtMs,
+    committed: _committed,
+    ...payload
   } = transaction;
-  return omitUndefined({
-    target,
-    spent,
-    direction,
-    by,
-    digestKey,
-    deadlineAtMs,
-    summary,
-    attempts,
-    goal,
-    compensable,
-    compensableFields,
-    touched,
-    givenUp,
-    pointsOfNoReturn,
-    former,
-    superseded,
-    copies,
-    deletedIds,
-    letGo,
-    uncommitted,
-    heldAs,
-    crossed,
-    inline: transaction.inline === true ? true : undefined,
-    programValues: transaction.programValues,
-    cloud,
-    keys,
-    hostKeys,
-  });
+  return omitUndefined<TransactionPayload>({ ...payload, target, keys });
 }
 
 /** What Revision carries once the plan's transaction is committed at `nowMs`. Pure. */

@@ -20,6 +20,8 @@ interface HoldingCommand {
   readonly size?: string;
   /** Of an `up`, or of what others are told: the hook is taken off its Machine, or the template of that. */
   readonly frees?: boolean;
+  /** Another machine is not wanted, so that a way back has to make something. */
+  readonly alone?: boolean;
   readonly faults: readonly CommandFault[];
 }
 
@@ -68,6 +70,7 @@ export const holdingHistories: fc.Arbitrary<HoldingHistory> = fc.record({
         ),
         size: fc.constantFrom("small", "medium", "large"),
         frees: fc.boolean(),
+        alone: fc.boolean(),
         faults: fc.array(faults, { maxLength: 2 }),
       },
       { requiredKeys: ["verb", "faults"] },
@@ -76,13 +79,17 @@ export const holdingHistories: fc.Arbitrary<HoldingHistory> = fc.record({
   ),
 });
 
-/** What a destroy is told takes the place of what another one was told that broke off. */
-export const toldTwice: HoldingHistory = {
+const plainly = {
   holder: "Machine db-0",
-  isFree: false,
   hook: "pre-terminate.delete.hook",
   joins: false,
   whenHostGoes: "delete",
+} as const;
+
+/** What a destroy is told takes the place of what another one was told that broke off. */
+const toldTwice: HoldingHistory = {
+  ...plainly,
+  isFree: false,
   commands: [
     {
       verb: "tell",
@@ -95,15 +102,56 @@ export const toldTwice: HoldingHistory = {
   ],
 };
 
+/** A host is held by a hook that came with its successor; a rollback that wants it again fails, and is taken back. */
+const failedRollback: HoldingHistory = {
+  ...plainly,
+  isFree: true,
+  commands: [
+    { verb: "up", size: "large", alone: true, faults: [] },
+    { verb: "rollback", faults: [{ at: "call", number: 0, what: "failForGood" }] },
+  ],
+};
+
+/** An adoption has begun, and what comes next does not want its host. */
+const openAdoption: HoldingHistory = {
+  ...plainly,
+  isFree: false,
+  commands: [
+    { verb: "adopt", size: "small", faults: [{ at: "write", number: 8, what: "killAfter" }] },
+    { verb: "up", faults: [] },
+  ],
+};
+
+/** What a destroy is told is remembered by the next one. */
+const toldOnce: HoldingHistory = {
+  ...plainly,
+  isFree: true,
+  commands: [
+    { verb: "tell", size: "small", faults: [] },
+    { verb: "destroy", faults: [] },
+  ],
+};
+
+/** Nobody knows of Nodes. */
+const beforeNoDrain: HoldingHistory = {
+  ...plainly,
+  hook: "pre-drain.delete.hook",
+  isFree: false,
+  commands: [{ verb: "up", faults: [] }],
+};
+
+/** What random histories come to seldom. */
+export const rareHistories = [toldOnce, toldTwice, beforeNoDrain, failedRollback, openAdoption];
+
 /** Longer than any host takes to come up. */
 const restMs = 20 * 60_000;
 
 function wanted(
   { hook, whenHostGoes, holder }: HoldingHistory,
-  size?: string,
-  frees = false,
+  { size, frees = false, alone = false }: Pick<HoldingCommand, "size" | "frees" | "alone">,
 ): Desired {
-  const others = [cluster(), machine("cp-0", { controlPlane: "1.34.2" }), machine("other-0")];
+  const machines = [machine("cp-0", { controlPlane: "1.34.2" }), machine("other-0")];
+  const others = [cluster(), ...machines.slice(0, alone ? 1 : 2)];
   const [kind, name = ""] = holder.split(" ");
   if (size === undefined && kind === "Machine") return desiredOf(others);
   const shape = { size: size ?? "small", dataVolume: { gib: 1, whenHostGoes } };
@@ -134,12 +182,16 @@ function takesBack({ transaction }: PriorState): boolean {
   return goal?.kind === "takeBack" || (goal?.kind === "rollback" && !goal.named);
 }
 
+function objectOf({ transaction }: PriorState, holder: Holder) {
+  return transaction?.target.objects.find(
+    ({ kind, metadata }) => `${kind} ${metadata.name}` === holder,
+  );
+}
+
 /** Whether a hook holds what is recorded now: what was taken back is unsaid, and halfway back both words count. */
 function saysHook(state: PriorState, holder: Holder, before: boolean): boolean {
   const { transaction, revision } = state;
-  const db = transaction?.target.objects.find(
-    ({ kind, metadata }) => `${kind} ${metadata.name}` === holder,
-  );
+  const db = objectOf(state, holder);
   if (transaction === undefined || db === undefined) return before;
   const { metadata = {} } = db.kind === "MachineSet" ? db.spec.template : db;
   const says = Object.keys(metadata.annotations ?? {}).length > 0;
@@ -164,26 +216,30 @@ export async function goneIn(
   const ordinal = kind === "Machine" ? "" : "-\\d+";
   const hostOfHolder = new RegExp(`^${name}${ordinal}-[0-9a-f]{8}-\\d+`);
   const traits = { ...plainWorld, joins };
-  const engine = await FakeEngine.running(wanted(history, "small", history.isFree), {
-    traits,
-    adopt: true,
-  });
+  const engine = await FakeEngine.running(
+    wanted(history, { size: "small", frees: history.isFree }),
+    {
+      traits,
+      adopt: true,
+    },
+  );
   const missing = new Missing(engine);
   const gone: string[] = [];
   const outcomes: string[] = [];
-  let drains = joins;
+  let drains = true;
   let isKnown = true;
   let wasLost = false;
   let isHooked = !history.isFree;
   /** Of hosts that go since a change was taken back: whether that change said that they are held. */
   const saidOf = new Map<string, boolean>();
-  for (const { verb, size, frees: isFreed = false, faults: drawn } of history.commands) {
+  for (const command of history.commands) {
+    const { verb, size, frees: isFreed = false, faults: drawn } = command;
     const isTelling = verb === "tell" || verb === "tellBack";
     const frees = (verb === "up" || isTelling) && isFreed;
     if (verb === "forget" && engine.prior.transaction === undefined) continue;
     engine.clock.advance(restMs);
     const alive = engine.alive();
-    // A hook before the drain is about nodes alone, and those of a cluster that goes as a whole are not drained.
+    // A hook before the drain holds no host of a cluster that goes as a whole: nobody drains those.
     // Nor does anybody drain what only a lost state could have been asked about.
     drains &&= verb !== "destroy" && verb !== "tell" && verb !== "adopt";
     wasLost ||= verb === "adopt";
@@ -202,16 +258,16 @@ export async function goneIn(
       return mayBeHeld && host !== undefined && (saidOf.get(host) ?? isHooked) && runs(host);
     });
     const work = {
-      up: () => engine.up(wanted(history, size, frees), drawn),
+      up: () => engine.up(wanted(history, command), drawn),
       adopt: () => {
         engine.loseState();
-        return engine.up(wanted(history, size), drawn);
+        return engine.up(wanted(history, { ...command, frees }), drawn);
       },
       forget: () => engine.forget("other-0", drawn),
       rollback: () => engine.rollback(drawn),
       destroy: () => engine.destroy(drawn),
-      tell: () => engine.destroy(drawn, wanted(history, size, frees)),
-      tellBack: () => engine.rollback(drawn, undefined, wanted(history, size, frees)),
+      tell: () => engine.destroy(drawn, wanted(history, command)),
+      tellBack: () => engine.rollback(drawn, undefined, wanted(history, command)),
     };
     const outcome = await work[verb]();
     const going = takesBack(engine.prior) ? hostsThatGo(engine) : [];
@@ -225,6 +281,7 @@ export async function goneIn(
       for (const [host, said] of saidOf) saidOf.set(host, (isHeard || said) && !frees);
     }
     isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");
+    isKnown ||= isTold && objectOf(engine.prior, holder) !== undefined;
     outcomes.push(`${verb}: ${outcomeText(outcome)}`);
     const lost = new Set(missing.among(own.map(({ id }) => id)));
     const taken = own.filter(({ id }) => lost.has(id));

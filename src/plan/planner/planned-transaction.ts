@@ -7,7 +7,13 @@ import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { annotationsToldBy, hostMachines, newestWords } from "../../records/host-machine.js";
-import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
+import {
+  cloudResources,
+  knownMachines,
+  isOpen,
+  type PriorState,
+  recordAt,
+} from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
 import { owningObjects } from "../../sets/owning-objects.js";
 import type { PlannedTransaction, RemainingPlan } from "../plan.js";
@@ -96,6 +102,7 @@ export function transactionOf(
     letGo: unlessEmpty([...found.letGo]),
     uncommitted: unlessEmpty(uncommittedAmong(found.letGo, input)),
     heldAs: heldAs(input, found.going),
+    heldBefore: heldBefore(prior),
     copies: input.copies?.map(({ id }) => id),
     deletedIds: deletedIdsOf(prior, found.steps, found.going.orphaned),
     cloud,
@@ -161,6 +168,7 @@ function heldAs(
   const mayBeHeld = takesBack || Object.keys({ ...before, ...told }).length > 0;
   if (transaction === undefined || !mayBeHeld) return undefined;
   const isSaidAnew = newWordsOf(goal, target);
+  const { heldBefore: owed = {} } = goal.kind === "takeBack" ? transaction : {};
   const machineOf = hostMachines(transaction.target, prior, { live: told, heldAs: before });
   const going = [...leaving.map(({ host }) => host), ...orphaned.map(({ who }) => keyOf(who))];
   const said = going.flatMap((host): [NodeKey, NonNullable<Annotations>][] => {
@@ -168,9 +176,27 @@ function heldAs(
     if (machine === undefined) return [];
     const isCarried = before[host] !== undefined && !isSaidAnew(machine);
     if (!takesBack && !isCarried && told[machine.name] === undefined) return [];
-    return [[host, deletionAnnotationsAmong(annotations)]];
+    // What it was held by before counts again, and so does what the change has said: both are to be had done.
+    const unsaid = told[machine.name] === undefined ? owed[host] : undefined;
+    return [[host, { ...unsaid, ...deletionAnnotationsAmong(annotations) }]];
   });
   return said.length > 0 ? Object.fromEntries(said) : undefined;
+}
+
+/** What holds recorded hosts that nobody wants while nothing is open; while something is, what did before that. */
+function heldBefore(prior: PriorState): TransactionRecord["heldBefore"] {
+  const { transaction } = prior;
+  if (transaction === undefined || isOpen(prior)) return transaction?.heldBefore;
+  const wanted = new Set(transaction.target.nodes.map(keyOf));
+  const hosts = cloudResources(prior).filter(
+    ({ key, parent }) => parent !== undefined && !wanted.has(key),
+  );
+  const machineOf = hostMachines(transaction.target, prior, { heldAs: transaction.heldAs });
+  const held = hosts.map(({ key }): [NodeKey, NonNullable<Annotations>] => [
+    key,
+    deletionAnnotationsAmong(machineOf(key)?.annotations),
+  ]);
+  return held.length > 0 ? Object.fromEntries(held) : undefined;
 }
 
 /** Whether a goal says of a machine what is to hold it: by itself, or by its set, which may ask for fewer. */
