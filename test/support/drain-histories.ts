@@ -200,6 +200,38 @@ export const leftStarting: DrainHistory = {
   last: firstWish,
 };
 
+/** A member that an earlier command has made does not boot, and is changed by the next one. */
+export const leftUnbooted: DrainHistory = {
+  members: 3,
+  single: 0,
+  set: 0,
+  pool: 0,
+  maxUnavailable: 0,
+  rounds: 0,
+  restarts: false,
+  commands: [
+    {
+      verb: "rotate",
+      wish: firstWish,
+      keeps: false,
+      faults: [],
+      diesAtCordon: 0,
+      isRefused: false,
+      looker: "up",
+    },
+    {
+      verb: "up",
+      wish: firstWish,
+      keeps: true,
+      faults: [{ at: "boot", number: 0, what: "never" }],
+      isRefused: false,
+      looker: "up",
+    },
+  ],
+  end: "up",
+  last: { ...firstWish, version: newest },
+};
+
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {
   const { members, single, set, pool, maxUnavailable } = history;
   const shape = { kubelet: version, size, tags: { team } };

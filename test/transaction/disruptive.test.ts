@@ -13,6 +13,7 @@ import {
   drainCourseOf,
   drainHistories,
   leftStarting,
+  leftUnbooted,
   leftUnrecorded,
   leftUnready,
 } from "../support/drain-histories.js";
@@ -347,6 +348,12 @@ describe("hosts that are disturbed where they are", function () {
       outcomes.join("\n"),
       /^rotate: broke: CANCELLED .*\nrollback: rolledBack: .*\nup: done$/,
     );
+  });
+
+  it("law 19: what does not boot is given up, also once it was changed", async () => {
+    const { violations, outcomes } = await drainCourseOf(leftUnbooted);
+    assert.deepEqual(violations, []);
+    assert.match(outcomes.join("\n"), /^rotate: killed\nup: stopped kept: not ready .*\nup: done$/);
   });
 
   /** The last look of a run lifts what is left, too. */

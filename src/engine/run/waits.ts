@@ -57,11 +57,13 @@ export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Wai
     await clock.sleep(backoffMs(pollBackoff, looks), stop);
     const observation = await waits.observe();
     await waits.bootstrap?.settle(context, observation, keys, waits.recorded());
-    const unready = new Map([...(waits.unready?.() ?? []), ...(waits.bootstrap?.unproven ?? [])]);
-    const counted = withPending(observation, unready);
-    const available = waits.availability.among(counted, clock.now());
     const present = presentAmong(keys, observation);
     const phaseOf = (key: NodeKey) => present.get(key)?.phase ?? "gone";
+    // One that was changed and does not run either has no Node to be asked for.
+    const changed = [...(waits.unready?.() ?? [])].filter(([key]) => phaseOf(key) === "ready");
+    const unready = new Map([...changed, ...(waits.bootstrap?.unproven ?? [])]);
+    const counted = withPending(observation, unready);
+    const available = waits.availability.among(counted, clock.now());
     for (const proof of waits.availability.proving(counted, clock.now())) {
       if (!keys.includes(proof.key) || proving.has(proof.key)) continue;
       proving.add(proof.key);
