@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { keyOf } from "../../src/graph/graph.js";
 import type { Desired } from "../../src/api/types.js";
 import { plainWorld } from "./fake-cloud.js";
-import { FakeEngine, outcomeText } from "./fake-engine.js";
+import { type CommandOutcome, FakeEngine, outcomeText } from "./fake-engine.js";
 import { faults } from "./histories.js";
 import type { Observed } from "../../src/provider/port.js";
 import { Missing } from "./missing.js";
@@ -207,6 +207,12 @@ function hostsThatGo(engine: FakeEngine): string[] {
     .map(({ who }) => who.name);
 }
 
+/** Whether a command has got so far that what it was told stands in a record. */
+function hasBegun(outcome: CommandOutcome): boolean {
+  const { kind } = outcome;
+  return kind === "done" || (kind === "stopped" && outcome.result !== "untouched");
+}
+
 /** What has gone of a host that a hook holds, or of what lives with it, or is there twice, and how the commands ended. */
 export async function goneIn(
   history: HoldingHistory,
@@ -276,11 +282,11 @@ export async function goneIn(
     isHooked = saysHook(engine.prior, holder, isHooked);
     if (isTelling && isSpoken) {
       // Of one that did not get to record what it was told nobody can tell.
-      const isHeard = ["done", "stopped", "rolledBack"].includes(outcome.kind);
+      const isHeard = hasBegun(outcome) || outcome.kind === "rolledBack";
       if (verb === "tell") isHooked = (isHeard || isHooked) && !frees;
       for (const [host, said] of saidOf) saidOf.set(host, (isHeard || said) && !frees);
     }
-    isKnown ||= isTold && (outcome.kind === "done" || outcome.kind === "stopped");
+    isKnown ||= isTold && hasBegun(outcome);
     isKnown ||= isTold && objectOf(engine.prior, holder) !== undefined;
     outcomes.push(`${verb}: ${outcomeText(outcome)}`);
     const lost = new Set(missing.among(own.map(({ id }) => id)));
