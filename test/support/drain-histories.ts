@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
+import { keyOf } from "../../src/graph/graph.js";
 import { isOpen, type PriorState } from "../../src/records/prior-state.js";
 import { FakeEngine, outcomeText, type CommandOutcome } from "./fake-engine.js";
 import { plainWorld } from "./fake-cloud.js";
@@ -200,6 +201,28 @@ export const leftStarting: DrainHistory = {
   last: firstWish,
 };
 
+/** One of two hosts fails in its change, and is to get a successor while the other one is to be changed. */
+export const leftFailed: DrainHistory = {
+  members: 1,
+  single: 2,
+  set: 0,
+  pool: 0,
+  maxUnavailable: 0,
+  rounds: 0,
+  restarts: true,
+  commands: (["1.34.3", "1.34.2"] as const).map((version, at) => ({
+    verb: "up",
+    wish: { ...firstWish, version },
+    keeps: false,
+    faults: at === 0 ? [{ at: "boot", number: 1, what: "fails" }] : [],
+    diesAtCordon: at === 0 ? 6 : 0,
+    isRefused: false,
+    looker: "up",
+  })),
+  end: "up",
+  last: { ...firstWish, version: newest },
+};
+
 /** A member that an earlier command has made does not boot, and is changed by the next one. */
 export const leftUnbooted: DrainHistory = {
   members: 3,
@@ -302,6 +325,9 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   };
   for (const command of history.commands) await run(command);
   hosts.breaks = () => undefined;
+  // What the revision has and does not run any more is for a health check, or for who deletes it.
+  const before = new Set(engine.prior.revision?.target.machines.map(({ host }) => host));
+  engine.cloud.endStuck(({ who }) => before.has(keyOf(who)));
   // A destroy that broke off may have taken the majority of etcd along.
   const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");
   const isLost = isBroken || !hosts.isAnswering(engine.hosts());

@@ -246,9 +246,9 @@ export class FakeCloud {
   }
 
   /** Ends every host that neither runs nor fails, and never will. */
-  endStuck(): void {
-    for (const [id, { boot }] of this.stored) {
-      if (boot.atMs === Number.POSITIVE_INFINITY) this.kill(id);
+  endStuck(isMeant: (one: Observed) => boolean = () => true): void {
+    for (const [id, { boot, observed }] of this.stored) {
+      if (boot.atMs === Number.POSITIVE_INFINITY && isMeant(observed)) this.kill(id);
     }
   }
 

@@ -428,7 +428,10 @@ export class FakeHosts {
     const others = all
       .map(({ who }) => who.name)
       .filter((one) => one !== name && turns.sharers.test(one) && this.disturbedAtMs.has(one));
-    const sick = others.filter((one) => !this.isReady(one, all));
+    // Who serves in its place counts for it.
+    const isServed = (machine: string) =>
+      all.some(({ who }) => machineOf(who.name) === machine && this.isReady(who.name, all));
+    const sick = others.filter((one) => !isServed(machineOf(one)));
     if (sick.length < turns.most) return;
     this.watch.blame("law 19: drain", `${name} is disturbed while ${sick.length} are not ready`);
   }

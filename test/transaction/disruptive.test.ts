@@ -12,6 +12,7 @@ import {
   badRollouts,
   drainCourseOf,
   drainHistories,
+  leftFailed,
   leftStarting,
   leftUnbooted,
   leftUnrecorded,
@@ -350,6 +351,12 @@ describe("hosts that are disturbed where they are", function () {
     );
   });
 
+  it("law 19: none that serves is disturbed while one that is down gets a successor", async () => {
+    const { violations, outcomes } = await drainCourseOf(leftFailed);
+    assert.deepEqual(violations, []);
+    assert.deepEqual(outcomes, ["up: killed", "up: killed", "up: done"]);
+  });
+
   it("law 19: what does not boot is given up, also once it was changed", async () => {
     const { violations, outcomes } = await drainCourseOf(leftUnbooted);
     assert.deepEqual(violations, []);
@@ -428,6 +435,12 @@ describe("hosts that are disturbed where they are", function () {
       want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
     },
     {
+      name: "one that is down, and gets a successor, counts as any other",
+      find: '(open === "create" && hadOne)',
+      replace: "false",
+      want: /^law 19: drain: db-\S+ is disturbed while 1 are not ready$/,
+    },
+    {
       name: "one that is unready, and that something is left to be done to, counts as any other",
       find: "waiting.length + broken.length > 0",
       replace: "waiting.length > 0",
@@ -453,7 +466,7 @@ describe("hosts that are disturbed where they are", function () {
         };
         const found: string[] = [];
         const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
-        const given = [...badRollouts, leftUnready, ...leftUnrecorded, leftStarting];
+        const given = [...badRollouts, leftUnready, ...leftUnrecorded, leftStarting, leftFailed];
         for (const drawn of [...given, ...sampled]) {
           const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);

@@ -30,7 +30,7 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
     rolloutRound(deployment, hosts, plan.transaction.startedAtMs),
   );
-  const broken = free.filter(({ open, available }) => open === "update" && !available);
+  const broken = free.filter((host) => isBroken(host, hosts));
   const held = waitingToDrain(free, waiting.length + broken.length > 0);
   const now = free.filter((host) => !held.includes(host));
   const keys = [...now.map(hostOf), ...rounds.flatMap((round) => round.changes)];
@@ -45,6 +45,13 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
   const hasMembers = workers.length < hosts.hosts.length;
   const reason = reasons.length > 0 ? reasons.join("; ") : hasMembers ? membersServe : noMembers;
   return { kind: "change", keys, deletions, reason };
+}
+
+/** Whether its machine serves nobody until it is done: a host that is down is mended, or another one takes its place. */
+function isBroken({ open, available, name }: WantedHost, { leaving }: HostSet): boolean {
+  if (available) return false;
+  const hadOne = leaving.some((one) => one.machine === name && !one.available);
+  return open === "update" || (open === "create" && hadOne);
 }
 
 /**
