@@ -328,9 +328,10 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
   // What the revision has and does not run any more is for a health check, or for who deletes it.
   const before = new Set(engine.prior.revision?.target.machines.map(({ host }) => host));
   engine.cloud.endStuck(({ who }) => before.has(keyOf(who)));
-  // A destroy that broke off may have taken the majority of etcd along.
+  // A destroy that broke off may have taken the majority of etcd along, and so may a rollback of a first creation.
   const isBroken = outcomes.some((one) => one.startsWith("destroy") && one !== "destroy: done");
-  const isLost = isBroken || !hosts.isAnswering(engine.hosts());
+  const left = engine.hosts();
+  const isLost = isBroken || !hosts.isAnswering(left) || hosts.hasLostMajority(left);
   const quiet = {
     wish: history.last,
     keeps: false,
