@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import { copyEdited, type Edit } from "../support/mutant.js";
-import { type lostOnDelete, stories } from "./rollout-model.js";
+import { inMutant, type Edit } from "../support/mutant.js";
+import { lostOnDelete, stories } from "./rollout-model.js";
 
 const defects: readonly (Edit & { readonly name: string })[] = [
   {
@@ -24,17 +21,13 @@ describe("a defect in rollouts OnDelete is seen", () => {
 
   for (const { name, ...edit } of defects) {
     it(name, async () => {
-      const folder = copyEdited(["dist/src", "dist/test/sets", "dist/test/support"], [edit]);
-      try {
-        const file = pathToFileURL(join(folder, "dist", "test", "sets", "rollout-model.js")).href;
-        const copy = (await import(file)) as { readonly lostOnDelete: typeof lostOnDelete };
+      const asked = { module: "test/sets/rollout-model.js", own: { lostOnDelete } };
+      await inMutant([edit], asked, (copy) => {
         assert.notDeepEqual(
           drawn.flatMap((story) => copy.lostOnDelete(story)),
           [],
         );
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });

@@ -112,45 +112,51 @@ export const drainHistories: fc.Arbitrary<DrainHistory> = fc.record(
 
 const firstWish: DrainWish = { version: "1.34.2", size: "small", team: "a" };
 
-/** A change that no worker of a deployment survives: what random histories come to seldom. */
-export const badRollouts: readonly DrainHistory[] = (["unready", "mute"] as const).map((breaks) => {
-  const wish = { version: newest, size: "small", team: "a" };
-  const more = { keeps: false, faults: [], isRefused: false, looker: "up" } as const;
-  return {
-    members: 1,
-    single: 0,
-    set: 0,
-    pool: 3,
-    maxUnavailable: 1,
-    rounds: 0,
-    restarts: false,
-    breaks,
-    commands: [{ verb: "up", wish, ...more }],
-    end: "up",
-    last: firstWish,
-  } as const;
-});
-
-/** The first of two hosts is left unready, and what is asked for next changes both, but disturbs the second alone. */
-export const leftUnready: DrainHistory = {
+/** One member, and nothing else; histories say what there is more. */
+const alone = {
   members: 1,
-  single: 2,
+  single: 0,
   set: 0,
   pool: 0,
   maxUnavailable: 0,
   rounds: 0,
   restarts: false,
-  breaks: "unready",
-  commands: (["a", "b"] as const).map((team) => ({
-    verb: "up",
-    wish: { version: newest, size: "small", team },
-    keeps: team === "a",
-    faults: [],
-    isRefused: false,
-    looker: "up",
-  })),
   end: "up",
   last: firstWish,
+} as const;
+
+/** A command that nothing disturbs, and that is taken back where it fails. */
+const plainly = {
+  verb: "up",
+  wish: firstWish,
+  keeps: false,
+  faults: [],
+  isRefused: false,
+  looker: "up",
+} as const;
+
+const toNewest: DrainWish = { ...firstWish, version: newest };
+
+/** A change that no worker of a deployment survives: what random histories come to seldom. */
+export const badRollouts: readonly DrainHistory[] = (["unready", "mute"] as const).map(
+  (breaks) => ({
+    ...alone,
+    pool: 3,
+    maxUnavailable: 1,
+    breaks,
+    commands: [{ ...plainly, wish: toNewest }],
+  }),
+);
+
+/** The first of two hosts is left unready, and what is asked for next changes both, but disturbs the second alone. */
+export const leftUnready: DrainHistory = {
+  ...alone,
+  single: 2,
+  breaks: "unready",
+  commands: [
+    { ...plainly, wish: toNewest, keeps: true },
+    { ...plainly, wish: { ...toNewest, team: "b" } },
+  ],
 };
 
 /** A host whose command was killed before it recorded it, and which nobody wants, or wants otherwise, once it has run for a while. */
@@ -160,21 +166,14 @@ export const leftUnrecorded: readonly DrainHistory[] = (
     { end: "up", last: { version: "1.34.3", size: "medium", team: "a" } },
   ] as const
 ).map((after) => ({
-  members: 1,
+  ...alone,
   single: 1,
-  set: 0,
-  pool: 0,
-  maxUnavailable: 0,
   rounds: 1,
-  restarts: false,
   commands: [
     {
-      verb: "up",
-      wish: { version: "1.34.2", size: "medium", team: "a" },
-      keeps: false,
+      ...plainly,
+      wish: { ...firstWish, size: "medium" },
       faults: [{ at: "call", number: 2, what: "killAfter" }],
-      isRefused: false,
-      looker: "up",
     },
   ],
   ...after,
@@ -182,77 +181,41 @@ export const leftUnrecorded: readonly DrainHistory[] = (
 
 /** A worker that comes up while a way back that deletes it waits for the pods of a member. */
 export const leftStarting: DrainHistory = {
-  members: 1,
+  ...alone,
   single: 2,
-  set: 0,
-  pool: 0,
-  maxUnavailable: 0,
   rounds: 1,
-  restarts: false,
-  commands: (["rotate", "rollback"] as const).map((verb) => ({
-    verb,
-    wish: firstWish,
-    keeps: false,
-    faults: verb === "rotate" ? [{ at: "call", number: 7, what: "interrupt" }] : [],
-    isRefused: false,
-    looker: "up",
-  })),
-  end: "up",
-  last: firstWish,
+  commands: [
+    { ...plainly, verb: "rotate", faults: [{ at: "call", number: 7, what: "interrupt" }] },
+    { ...plainly, verb: "rollback" },
+  ],
 };
 
 /** One of two hosts fails in its change, and is to get a successor while the other one is to be changed. */
 export const leftFailed: DrainHistory = {
-  members: 1,
+  ...alone,
   single: 2,
-  set: 0,
-  pool: 0,
-  maxUnavailable: 0,
-  rounds: 0,
   restarts: true,
-  commands: (["1.34.3", "1.34.2"] as const).map((version, at) => ({
-    verb: "up",
-    wish: { ...firstWish, version },
-    keeps: false,
-    faults: at === 0 ? [{ at: "boot", number: 1, what: "fails" }] : [],
-    diesAtCordon: at === 0 ? 6 : 0,
-    isRefused: false,
-    looker: "up",
-  })),
-  end: "up",
-  last: { ...firstWish, version: newest },
+  commands: [
+    {
+      ...plainly,
+      wish: { ...firstWish, version: "1.34.3" },
+      faults: [{ at: "boot", number: 1, what: "fails" }],
+      diesAtCordon: 6,
+    },
+    { ...plainly, diesAtCordon: 0 },
+  ],
+  last: toNewest,
 };
 
 /** A member that an earlier command has made does not boot, and is changed by the next one. */
 export const leftUnbooted: DrainHistory = {
+  ...alone,
   members: 3,
-  single: 0,
-  set: 0,
-  pool: 0,
-  maxUnavailable: 0,
-  rounds: 0,
-  restarts: false,
   commands: [
-    {
-      verb: "rotate",
-      wish: firstWish,
-      keeps: false,
-      faults: [],
-      diesAtCordon: 0,
-      isRefused: false,
-      looker: "up",
-    },
-    {
-      verb: "up",
-      wish: firstWish,
-      keeps: true,
-      faults: [{ at: "boot", number: 0, what: "never" }],
-      isRefused: false,
-      looker: "up",
-    },
+    { ...plainly, verb: "rotate", diesAtCordon: 0 },
+    { ...plainly, keeps: true, faults: [{ at: "boot", number: 0, what: "never" }] },
   ],
-  end: "up",
-  last: { ...firstWish, version: newest },
+  last: toNewest,
 };
 
 function wanted(history: DrainHistory, { version, size, team }: DrainWish) {

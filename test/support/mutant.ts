@@ -1,8 +1,16 @@
 import assert from "node:assert/strict";
-import { cpSync, globSync, mkdtempSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  globSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -39,4 +47,31 @@ export function copyEdited(parts: readonly string[], edits: readonly Edit[]): st
     writeFileSync(file, code.replace(find, replace));
   }
   return folder;
+}
+
+/** A module of the tests, below dist, with what of it is asked: the same is asked of a mutant's. */
+interface Asked<Module> {
+  readonly module: string;
+  readonly own: Module;
+}
+
+/** What a module of the tests tells in a mutant, a copy that is gone afterwards. */
+export async function inMutant<Module extends object, Told>(
+  edits: readonly Edit[],
+  { module, own }: Asked<Module>,
+  tell: (copy: Module) => Told | Promise<Told>,
+): Promise<Told> {
+  const parts = new Set(["src", "providers", "test/support", dirname(module)]);
+  const folder = copyEdited(
+    [...parts].map((part) => `dist/${part}`),
+    edits,
+  );
+  try {
+    const { href } = pathToFileURL(join(folder, "dist", module));
+    const copy = (await import(href)) as Module;
+    for (const name of Object.keys(own)) assert.ok(name in copy, `${module} exports ${name}`);
+    return await tell(copy);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }

@@ -94,7 +94,7 @@ class DataJudge {
 }
 
 /** Volumes that stand and bear our marks, by id. */
-function dataOf(engine: FakeEngine): string[] {
+export function dataOf(engine: FakeEngine): string[] {
   return engine.alive().flatMap(({ id, who }) => (who.kind === "LocalVolume" ? [id] : []));
 }
 

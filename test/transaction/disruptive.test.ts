@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
@@ -30,7 +27,7 @@ import {
   type MachineShape,
   type Manifest,
 } from "../support/manifests.js";
-import { copyEdited } from "../support/mutant.js";
+import { inMutant } from "../support/mutant.js";
 
 const [old, newer] = ["1.34.2", "1.34.3"];
 const traits = { ...plainWorld, joins: true, restarts: true };
@@ -455,20 +452,14 @@ describe("hosts that are disturbed where they are", function () {
   ];
   for (const { name, find, replace, also, want } of defects) {
     it(`law 19 sees that ${name}`, async () => {
-      const folder = copyEdited(
-        ["dist/src", "dist/providers", "dist/test/support"],
-        [{ find, replace }, ...(also === undefined ? [] : [also])],
-      );
-      try {
-        const module = join(folder, "dist/test/support/drain-histories.js");
-        const { drainCourseOf: courseOf } = (await import(pathToFileURL(module).href)) as {
-          drainCourseOf: typeof drainCourseOf;
-        };
+      const edits = [{ find, replace }, ...(also === undefined ? [] : [also])];
+      const asked = { module: "test/support/drain-histories.js", own: { drainCourseOf } };
+      await inMutant(edits, asked, async (copy) => {
         const found: string[] = [];
         const sampled = fc.sample(drainHistories, { numRuns: 60, seed: 19 });
         const given = [...badRollouts, leftUnready, ...leftUnrecorded, leftStarting, leftFailed];
         for (const drawn of [...given, ...sampled]) {
-          const { violations } = await courseOf(drawn).catch(() => ({ violations: [] }));
+          const { violations } = await copy.drainCourseOf(drawn).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((one) => want.test(one))) break;
         }
@@ -476,9 +467,7 @@ describe("hosts that are disturbed where they are", function () {
           found.some((one) => want.test(one)),
           [...new Set(found)].slice(0, 9).join("\n"),
         );
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });

@@ -1,7 +1,4 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { renewalAnnotation } from "../../src/api/certificate-renewal.js";
@@ -16,7 +13,7 @@ import {
   membersOf,
 } from "../support/etcd-illness.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import { copyEdited, type Edit } from "../support/mutant.js";
+import { inMutant, type Edit } from "../support/mutant.js";
 
 const traits = { ...plainWorld, joins: true };
 
@@ -326,14 +323,12 @@ describe("a control plane whose etcd is asked", () => {
   ];
   for (const { name, drawnFrom = etcdHistories, among = () => true, edits, want } of defects) {
     it(`law 18 sees that ${name}`, async () => {
-      const folder = copyEdited(["dist/src", "dist/providers", "dist/test/support"], edits);
-      try {
-        const module = join(folder, "dist/test/support/etcd-illness.js");
-        const mutant = (await import(pathToFileURL(module).href)) as { courseOf: typeof courseOf };
+      const asked = { module: "test/support/etcd-illness.js", own: { courseOf } };
+      await inMutant(edits, asked, async (copy) => {
         const found: string[] = [];
         const drawn = fc.sample(drawnFrom, { numRuns: 400, seed: 18 }).filter(among);
         for (const one of drawn.slice(0, 60)) {
-          const { violations } = await mutant.courseOf(one).catch(() => ({ violations: [] }));
+          const { violations } = await copy.courseOf(one).catch(() => ({ violations: [] }));
           found.push(...violations);
           if (found.some((what) => want.test(what))) break;
         }
@@ -341,9 +336,7 @@ describe("a control plane whose etcd is asked", () => {
           found.some((one) => want.test(one)),
           [...new Set(found)].slice(0, 9).join("\n"),
         );
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });

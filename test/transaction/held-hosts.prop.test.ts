@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { goneIn, holdingHistories, rareHistories } from "../support/holding-histories.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { annotatedSet, cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import { copyEdited } from "../support/mutant.js";
+import { inMutant } from "../support/mutant.js";
 
 describe("what a hook holds", () => {
   it("stays with all that lives with it, and is there once, whatever verbs and faults there are", async () => {
@@ -81,22 +78,15 @@ describe("what a hook holds", () => {
     ],
   ] as const) {
     it(what, async () => {
-      const folder = copyEdited(
-        ["dist/src", "dist/providers", "dist/test/support"],
-        [{ find, replace }],
-      );
-      try {
-        const module = join(folder, "dist/test/support/holding-histories.js");
-        const mutant = (await import(pathToFileURL(module).href)) as { goneIn: typeof goneIn };
+      const asked = { module: "test/support/holding-histories.js", own: { goneIn } };
+      await inMutant([{ find, replace }], asked, async (copy) => {
         const sampled = fc.sample(holdingHistories, { numRuns: 400, seed: 56 });
         for (const history of [...rareHistories, ...sampled]) {
-          const { gone } = await mutant.goneIn(history);
+          const { gone } = await copy.goneIn(history);
           if (gone.some((one) => / takes \S+ db-/.test(one))) return;
         }
         assert.fail("nothing went");
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });

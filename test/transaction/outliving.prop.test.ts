@@ -1,15 +1,12 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
-import { copyEdited } from "../support/mutant.js";
-import { outlivingHistories, robbedIn } from "../support/outliving-histories.js";
+import { inMutant } from "../support/mutant.js";
+import { dataOf, outlivingHistories, robbedIn } from "../support/outliving-histories.js";
 
 describe("data that is to outlive its host", () => {
   const member = machine("cp-0", { controlPlane: "1.34.2" });
@@ -49,15 +46,13 @@ describe("data that is to outlive its host", () => {
     await assertAsyncLaw(property, 100);
   });
 
-  const volumesOf = (engine: FakeEngine) =>
-    engine.alive().flatMap(({ id, who }) => (who.kind === "LocalVolume" ? [id] : []));
   const whatIsLeft = (engine: FakeEngine) =>
     engine.cloud.alive().map(({ id, who }) => [id, who.token]);
 
   it("stays where manifests that a destroy is named with keep it", async () => {
     const doomed = desiredOf([cluster(), member, machine("db", { dataVolume: { gib: 1 } })]);
     const engine = await FakeEngine.running(doomed, { traits: plainWorld });
-    const [volume = ""] = volumesOf(engine);
+    const [volume = ""] = dataOf(engine);
     assert.equal(outcomeText(await engine.destroy([], desiredOf([cluster(), member, db]))), "done");
     assert.deepEqual(whatIsLeft(engine), [[volume, ""]]);
   });
@@ -69,7 +64,7 @@ describe("data that is to outlive its host", () => {
     const engine = await FakeEngine.running(pool(0), { traits: plainWorld });
     const old = engine.savedState();
     await engine.settle(pool(1));
-    const [volume = ""] = volumesOf(engine);
+    const [volume = ""] = dataOf(engine);
     engine.restoreState(old);
     assert.equal(outcomeText(await engine.destroy()), "done");
     assert.deepEqual(whatIsLeft(engine), [[volume, ""]]);
@@ -96,22 +91,15 @@ describe("data that is to outlive its host", () => {
     ],
   ] as const) {
     it(what, async () => {
-      const folder = copyEdited(
-        ["dist/src", "dist/providers", "dist/test/support"],
-        [{ find, replace }],
-      );
-      try {
-        const module = join(folder, "dist/test/support/outliving-histories.js");
-        const mutant = (await import(pathToFileURL(module).href)) as { robbedIn: typeof robbedIn };
+      const asked = { module: "test/support/outliving-histories.js", own: { robbedIn } };
+      await inMutant([{ find, replace }], asked, async (copy) => {
         const robbed: string[] = [];
         for (const history of fc.sample(outlivingHistories, { numRuns: 200, seed: 55 })) {
-          robbed.push(...(await mutant.robbedIn(history)).robbed);
+          robbed.push(...(await copy.robbedIn(history)).robbed);
           if (robbed.some((one) => breach.test(one))) return;
         }
         assert.fail([...new Set(robbed)].join("\n"));
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });

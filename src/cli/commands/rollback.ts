@@ -117,7 +117,7 @@ class RollbackCommand {
   private held: Hold | undefined;
   private readonly removal: RemovalConsent;
   /** What the manifests say of Machines that were named with it; absent: none speak of its cluster. */
-  private readonly told: MachineAnnotations | undefined;
+  private readonly liveAnnotations: MachineAnnotations | undefined;
 
   constructor(
     private readonly stack: string,
@@ -131,7 +131,7 @@ class RollbackCommand {
     const named = options.to === undefined ? "" : ` --to ${options.to}`;
     const revision = state.revision?.number;
     this.removal = { allow: options.allowRemoval ?? [] };
-    this.told = toldAnnotations(options.desired, state);
+    this.liveAnnotations = toldAnnotations(options.desired, state);
     this.next = omitUndefined({
       look: `capstan status ${stack}`,
       again: `capstan rollback ${stack}${named}`,
@@ -239,7 +239,7 @@ class RollbackCommand {
           engine,
           onFailure: "keep",
           openWorkload,
-          liveAnnotations: this.told,
+          liveAnnotations: this.liveAnnotations,
           timeoutMs,
           report: (event) => progress?.on(event),
           onObservation: (_, observation) => progress?.observed(observation),
@@ -305,7 +305,7 @@ class RollbackCommand {
       driftFilter,
       options: how,
       next,
-      liveAnnotations: this.told,
+      liveAnnotations: this.liveAnnotations,
     });
     await carryOut(plan, state, apply, this.context);
   }

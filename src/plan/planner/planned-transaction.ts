@@ -59,11 +59,11 @@ export function transactionOf(
   const handsOver = goal.kind === "move" && (!open || last?.owner !== owner);
   const recordsKeys = input.givesKeys === true && last?.keys === undefined;
   const cloud = input.cloud ?? last?.cloud;
+  const held = heldAs(input, found.going);
   if (last !== undefined && !handsOver && !recordsKeys && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    const held = heldAs(input, found.going);
     if (goesOn && letsGoAsRecorded(last, found) && holdsAsRecorded(last, held, input)) {
       const { target: _target, keys: _keys, ...same } = last;
       return omitUndefined({ ...same, spent: found.spent, heldAs: held });
@@ -92,7 +92,7 @@ export function transactionOf(
     superseded: unlessEmpty(found.superseded),
     letGo: unlessEmpty([...found.letGo]),
     uncommitted: unlessEmpty(uncommittedAmong(found.letGo, input)),
-    heldAs: heldAs(input, found.going),
+    heldAs: held,
     heldBefore: heldBefore(prior),
     copies: input.copies?.map(({ id }) => id),
     deletedIds: deletedIdsOf(prior, found.steps, found.going.orphaned),

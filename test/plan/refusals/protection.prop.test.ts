@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { assertAsyncLaw } from "../../support/laws.js";
-import { copyEdited, type Edit } from "../../support/mutant.js";
+import { inMutant, type Edit } from "../../support/mutant.js";
 import { breachesOfProtection, pasts } from "./protection-model.js";
 
 describe("the law of what is lost by accident", () => {
@@ -56,25 +53,15 @@ describe("a defect in protection is seen", () => {
 
   for (const { name, ...edit } of defects) {
     it(name, async () => {
-      const parts = ["src", "providers", "test/support", "test/plan/refusals"];
-      const folder = copyEdited(
-        parts.map((part) => `dist/${part}`),
-        [edit],
-      );
-      try {
-        const file = join(folder, "dist", "test", "plan", "refusals", "protection-model.js");
-        const copy = (await import(pathToFileURL(file).href)) as {
-          readonly breachesOfProtection: typeof breachesOfProtection;
-        };
+      const module = "test/plan/refusals/protection-model.js";
+      await inMutant([edit], { module, own: { breachesOfProtection } }, async (copy) => {
         const breaches: string[] = [];
         for (const past of drawn) {
           breaches.push(...(await copy.breachesOfProtection(past)));
           if (breaches.length > 0) break;
         }
         assert.notDeepEqual(breaches, []);
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import fc from "fast-check";
-import type { breachesOf, History } from "../../support/histories.js";
-import { copyEdited, type Edit } from "../../support/mutant.js";
+import { breachesOf, type History } from "../../support/histories.js";
+import { inMutant, type Edit } from "../../support/mutant.js";
 import { rolloutHistories } from "../../support/rollout-histories.js";
 
 /** A defect, and what the laws of rollouts have to say about it. */
@@ -94,28 +91,24 @@ describe("a defect in rollouts is seen", () => {
 
   for (const { name, edits, want } of defects) {
     it(name, async () => {
-      const folder = copyEdited(["dist/src", "dist/providers", "dist/test/support"], edits);
-      try {
-        const breaches = await breachesIn(folder, histories, want);
+      const asked = { module: "test/support/histories.js", own: { breachesOf } };
+      await inMutant(edits, asked, async (copy) => {
+        const breaches = await breachesIn(copy, histories, want);
         assert.ok(
           breaches.some((breach) => want.test(breach)),
           `no breach is ${String(want)}: ${[...new Set(breaches)].slice(0, 9).join("\n")}`,
         );
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
+      });
     });
   }
 });
 
 /** The breaches of one history after the other, until one is as wanted. */
 async function breachesIn(
-  folder: string,
+  copy: { readonly breachesOf: typeof breachesOf },
   histories: readonly History[],
   want: RegExp,
 ): Promise<string[]> {
-  const file = pathToFileURL(join(folder, "dist", "test", "support", "histories.js")).href;
-  const copy = (await import(file)) as { readonly breachesOf: typeof breachesOf };
   const found: string[] = [];
   for (const history of histories) {
     const breaches = await copy.breachesOf(history);
