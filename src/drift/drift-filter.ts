@@ -22,16 +22,12 @@ import { expiringText } from "./renewal.js";
  * How a planner, and the run that applies its plan, see the cloud: the same at every observation of one
  * transaction. Data; `filtered` applies it.
  */
-export type DriftFilter =
-  /** Everything as it is recorded, and nothing else: for what changes records alone. */
-  | { readonly kind: "recordedOnly" }
-  | {
-      readonly kind: "hiding";
-      /** What is left as it is; in the report's order. Extra resources by id, all others by key. */
-      readonly hidden: readonly HiddenDrift[];
-      /** Why hosts that may well run are to be replaced. */
-      readonly unfit: ReadonlyMap<NodeKey, string>;
-    };
+export interface DriftFilter {
+  /** What is left as it is; in the report's order. Extra resources by id, all others by key. */
+  readonly hidden: readonly HiddenDrift[];
+  /** Why hosts that may well run are to be replaced. */
+  readonly unfit: ReadonlyMap<NodeKey, string>;
+}
 
 /** A finding that nobody acts on, and why. */
 interface HiddenDrift extends IgnoredDrift {
@@ -40,7 +36,7 @@ interface HiddenDrift extends IgnoredDrift {
 }
 
 /** Shows everything as it is. */
-export const noFilter: DriftFilter = { kind: "hiding", hidden: [], unfit: new Map() };
+export const noFilter: DriftFilter = { hidden: [], unfit: new Map() };
 
 /**
  * Shows what is to be corrected as it is, hosts that a policy replaces as unfit, and everything else as
@@ -57,7 +53,6 @@ export function driftFilterOf(
   );
   const isHealedWithChange = (one: JudgedItem) => waitsItsTurn(one) && isDisturbed(one);
   return {
-    kind: "hiding",
     hidden: items.filter(isOurs).flatMap((one) => (isAsked(one) ? [] : hiddenOf(one))),
     unfit: new Map(
       items
@@ -74,7 +69,6 @@ export function driftFilterOf(
 /** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
 export function filterOfAllDrift({ items }: DriftReport): DriftFilter {
   return {
-    kind: "hiding",
     hidden: items
       .filter(({ external }) => external !== true)
       .map((item) => hiddenAs("report", item)),
@@ -99,7 +93,6 @@ function waitsItsTurn({ item, decision }: JudgedItem): boolean {
 
 /** What a plan that is made with a filter leaves as it is. Pure. */
 export function ignoredDriftOf(driftFilter: DriftFilter): IgnoredDrift[] {
-  if (driftFilter.kind === "recordedOnly") return [];
   return driftFilter.hidden.map(({ key, because }) => ({ key, because }));
 }
 
@@ -109,19 +102,11 @@ export function filtered(
   observation: Observation,
   state: PriorState,
 ): Observation {
-  const records = cloudResources(state);
-  if (driftFilter.kind === "recordedOnly") {
-    return {
-      ...observation,
-      observedResources: new Map(records.map((record) => [record.key, asRecorded(record, "gone")])),
-      unrecorded: [],
-    };
-  }
   const { hidden, unfit } = driftFilter;
   if (hidden.length === 0 && unfit.size === 0) return observation;
   const extras = new Set(hidden.filter((one) => one.class === "extra").map(({ id }) => id));
   const masked = new Set(hidden.filter((one) => one.class !== "extra").map(({ key }) => key));
-  const recorded = new Map(records.map((record) => [record.key, record]));
+  const recorded = new Map(cloudResources(state).map((record) => [record.key, record]));
   const shown = ([key, observed]: [NodeKey, ObservedResource]): [NodeKey, ObservedResource] => {
     const record = recorded.get(key);
     const reason = unfit.get(key);

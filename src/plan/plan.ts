@@ -80,7 +80,10 @@ export interface RemainingPlan {
   readonly pointsOfNoReturn: readonly NodeKey[];
   /** With what an open transaction is beyond its point of no return already. */
   readonly passed: readonly PassedPoint[];
-  /** Of a plan back: what somebody else has changed, so that it stays as it is recorded. Empty forward. */
+  /**
+   * Nodes that stay as they are recorded although the target wants them otherwise: of a plan back, what another party has changed; of a request
+   * that changes records alone, every node but its own.
+   */
   readonly left: readonly NodeKey[];
 
   /**

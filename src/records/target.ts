@@ -4,7 +4,13 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { type AnyObject, type ClusterObject, type Desired, providerValue } from "../api/types.js";
 import type { Annotations } from "../api/update-policy.js";
 import type { KeyStage } from "../api/key-stage.js";
-import { keyOf, type NodeKey, type ResourceGraph, nodeKey } from "../graph/graph.js";
+import {
+  type GraphNode,
+  keyOf,
+  type NodeKey,
+  type ResourceGraph,
+  nodeKey,
+} from "../graph/graph.js";
 import type { Lookups } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
 
@@ -48,6 +54,20 @@ export function keepsControlPlane({ machines }: Target): boolean {
 export function livingWith(hosts: readonly NodeKey[], { nodes }: Target): NodeKey[] {
   const among = new Set(hosts);
   return nodes.filter(({ host }) => host !== undefined && among.has(host)).map(keyOf);
+}
+
+/**
+ * Nodes in the order of a target: what machines share, then each machine's component and host, then what lives with hosts. Digests of targets
+ * depend on it. Pure.
+ */
+export function inTargetOrder(
+  nodes: ResourceGraph,
+  machines: readonly Pick<TargetMachine, "name">[],
+): ResourceGraph {
+  const ranks = new Map(machines.map(({ name }, rank) => [machineKey(name), rank]));
+  const rankOf = (node: GraphNode) =>
+    node.host === undefined ? (ranks.get(node.parent ?? keyOf(node)) ?? -1) : machines.length;
+  return nodes.toSorted((left, right) => rankOf(left) - rankOf(right));
 }
 
 /** Digest that tells whether two targets are the same. */

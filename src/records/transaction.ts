@@ -44,6 +44,14 @@ export type TransactionGoal =
   /** What another transaction has begun is taken back. */
   | { readonly kind: "takeBack" };
 
+/**
+ * Whether a request changes records and ownership tags alone. Its plan holds its own adoptions, imports and releases, and no other step;
+ * what differs from the target beside them waits for the next `up`. Pure.
+ */
+export function changesRecordsOnly({ kind }: TransactionGoal): boolean {
+  return kind === "adopt" || kind === "import" || kind === "forget" || kind === "move";
+}
+
 /** What a transaction is about, for people: counts of steps, and a line for each change. */
 export interface ChangeSummary {
   readonly create: number;

@@ -95,6 +95,7 @@ export function programOf(
     ...(revision === undefined ? [] : [{ ...revision, dependsOn: everything }]),
   ];
   assertNothingLeftOut(registrations, prior, deletions);
+  assertStepsAsPlanned(plan, allowed);
   return { registrations, stackOutputs: stackOutputs(revision) };
 }
 
@@ -150,6 +151,30 @@ function assertNothingLeftOut(
     code: "BAD_STATE",
     source: "engine",
     message: `refusing a pass that would delete ${lost.map(({ key }) => key).join(", ")}, which no plan admitted`,
+    hint: "this is a defect; nothing was changed",
+  });
+}
+
+/**
+ * Law 20, checked before any engine starts. No pass deletes a resource that its target has, and a commit carries out each step of its plan that
+ * is no deletion. Throws BAD_STATE.
+ */
+function assertStepsAsPlanned(plan: RemainingPlan, allowed: AllowedChanges): void {
+  const deletions = deletionsIn(allowed);
+  const wanted = plan.target.nodes.map(keyOf).filter((key) => deletions.has(key));
+  const open =
+    allowed.kind === "commit"
+      ? plan.steps.filter(({ kind, key }) => kind !== "delete" && !allowed.allowed.has(key))
+      : [];
+  if (wanted.length === 0 && open.length === 0) return;
+  const problems = [
+    ...wanted.map((key) => `delete ${key}, which its target has`),
+    ...open.map(({ kind, key }) => `commit without the ${kind} of ${key}`),
+  ];
+  throw new CapstanError({
+    code: "BAD_STATE",
+    source: "engine",
+    message: `refusing a pass that would ${problems.join(", ")}`,
     hint: "this is a defect; nothing was changed",
   });
 }

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { nodeKey } from "../../src/graph/graph.js";
-import { filtered } from "../../src/drift/drift-filter.js";
 import { fileOwner, handOverSummary, isHandOver, ownerText } from "../../src/records/hand-over.js";
 import { makePlan } from "../../src/plan/planner/make-plan.js";
 import type { PlanInput } from "../../src/plan/plan-input.js";
-import type { PriorState } from "../../src/records/prior-state.js";
+import { cloudResources, type PriorState } from "../../src/records/prior-state.js";
 import type { Target } from "../../src/records/target.js";
 import type { TransactionRecord } from "../../src/records/transaction.js";
 import { canHandOver } from "../../src/engine/operations/hand-over.js";
@@ -25,18 +24,15 @@ describe("changing the owner of a stack", () => {
     ({ target } = prior.revision);
   });
 
-  /** Seen through the filter of a change of owner, when every host is gone from the cloud. */
+  /** When every host is gone from the cloud. */
   const planned = (given: PriorState, more: Partial<PlanInput> = {}) => {
-    const observation = filtered(
-      { kind: "recordedOnly" },
-      { observedResources: new Map(), unrecorded: [], listed: 0 },
-      given,
-    );
+    const gone = cloudResources(given).map(({ key }) => [key, "gone"] as const);
     return makePlan({
       planGoal: { kind: "recorded", target },
       provider: localProvider(),
       prior: given,
-      ...observation,
+      observedResources: new Map(gone),
+      unrecorded: [],
       newClusterUid: "new",
       nowMs: 5_000,
       owner: fileOwner,
@@ -83,16 +79,12 @@ describe("changing the owner of a stack", () => {
   });
 
   it("happens only when it is asked for", () => {
-    const observation = filtered(
-      { kind: "recordedOnly" },
-      { observedResources: new Map(), unrecorded: [], listed: 0 },
-      prior,
-    );
     const plan = makePlan({
       planGoal: { kind: "recorded", target },
       provider: localProvider(),
       prior,
-      ...observation,
+      observedResources: new Map(),
+      unrecorded: [],
       newClusterUid: "new",
       nowMs: 5_000,
       owner: server,

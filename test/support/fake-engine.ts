@@ -18,6 +18,7 @@ import {
 } from "../../src/engine/operations/apply.js";
 import { destroyCluster, planDestroy } from "../../src/engine/operations/destroy.js";
 import { planForget } from "../../src/engine/operations/forget.js";
+import { handOver } from "../../src/engine/operations/hand-over.js";
 import { encodePayload } from "../../src/engine/backend/record-payload.js";
 import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import { settleLastCalls } from "../../src/engine/run/recover.js";
@@ -280,6 +281,19 @@ export class FakeEngine {
       });
       this.driftFilters.set(plan, driftFilter);
       return this.applied(plan, options);
+    });
+  }
+
+  /** `capstan move`, of the records alone: the objects are nowhere. */
+  handOver(to: string, faults: readonly CommandFault[] = []): Promise<CommandOutcome> {
+    return this.command(faults, async (process, means) => {
+      await this.settleLastCalls(process, means);
+      const state = await means.engine.readState(this.stack);
+      const from = state.transaction?.owner ?? "files";
+      const { report: _report, ...options } = this.runOptions(process, means);
+      const whileOpen = () => Promise.resolve();
+      await handOver(this.stack, state, { to, from }, { ...options, whileOpen });
+      return { kind: "done", passes: 0 };
     });
   }
 

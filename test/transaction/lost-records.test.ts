@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import type { NodeKey } from "../../src/graph/graph.js";
-import { isRecordKind } from "../../src/records/prior-state.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw } from "../support/laws.js";
+import { loseRecords } from "../support/record-accidents.js";
 import { cluster, desiredOf, machine } from "../support/manifests.js";
 import { desiredCluster, smallClusters, type WantedCluster } from "../support/wanted-cluster.js";
 
@@ -12,19 +12,6 @@ const goal = desiredOf([cluster(), member, machine("db", { dataVolume: { gib: 1 
 const moved = machine("db", { dataVolume: { gib: 1 }, zone: "local-b" });
 
 const ids = (engine: FakeEngine) => engine.alive().map(({ id }) => id);
-
-/** What `pulumi state delete --target-dependents` does. */
-function loseRecords(engine: FakeEngine, isLost: (key: NodeKey, index: number) => boolean): void {
-  engine.tamper((resources) => {
-    const lost = new Set<NodeKey>();
-    return resources.filter(({ key, kind, parent, dependsOn }, index) => {
-      const uses = [...dependsOn, ...(parent === undefined ? [] : [parent])];
-      const goes = isLost(key, index) || uses.some((one) => lost.has(one));
-      if (goes && !isRecordKind(kind)) lost.add(key);
-      return !lost.has(key);
-    });
-  });
-}
 
 describe("a stack that lacks records of what was committed and lives", () => {
   const lost: Readonly<Record<string, (key: NodeKey) => boolean>> = {

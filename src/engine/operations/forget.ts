@@ -3,11 +3,12 @@ import { stackNameOf } from "../../api/types.js";
 import { keyOf } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { cloudResources } from "../../records/prior-state.js";
-import { clusterIn, machineKey, type Target } from "../../records/target.js";
+import { clusterIn, livingWith, machineKey, type Target } from "../../records/target.js";
 import type { RemovalConsent } from "../../plan/plan-input.js";
 import type { StackState } from "../backend/state.js";
 import { refuseUnderWay } from "./under-way.js";
-import { type PlanningOptions, planRecorded, type RecordedPlan } from "./apply.js";
+import { observeToward, type PlanningOptions, type RecordedPlan } from "./apply.js";
+import { planRecordsOnly } from "./records-only.js";
 
 interface Forgetting extends PlanningOptions {
   readonly removal: RemovalConsent;
@@ -30,11 +31,10 @@ export async function planForget(
   const isThis = goal.kind === "forget" && goal.machine === machine;
   if (!isThis) refuseUnderWay(`forget Machine ${machine}`, stackNameOf(clusterIn(target)), state);
   refuseLasting(machine, state, options.provider);
-  return planRecorded(targetWithout(machine, target), state, {
-    ...options,
-    drift: { kind: "recordedOnly" },
-    goal: { kind: "forget", machine },
-  });
+  const { removal } = options;
+  const observation = await observeToward(target, state, options);
+  const request = { target: targetWithout(machine, target), observation, removal };
+  return planRecordsOnly({ ...request, goal: { kind: "forget", machine } }, state, options);
 }
 
 function refuseLasting(machine: string, state: StackState, provider: InfrastructureProvider): void {
@@ -53,9 +53,8 @@ function refuseLasting(machine: string, state: StackState, provider: Infrastruct
 /** What is wanted but for a Machine; its set wants as many as before. Pure. */
 function targetWithout(machine: string, target: Target): Target {
   const key = machineKey(machine);
-  const gone = new Set(
-    target.nodes.filter((node) => keyOf(node) === key || node.parent === key).map(keyOf),
-  );
+  const hosts = target.nodes.filter(({ parent }) => parent === key).map(keyOf);
+  const gone = new Set([key, ...hosts, ...livingWith(hosts, target)]);
   return {
     ...target,
     objects: target.objects.filter(

@@ -1,11 +1,11 @@
 import { CapstanError } from "../../api/error.js";
-import type { DriftFilter } from "../../drift/drift-filter.js";
 import { defaultDeadlineMs } from "../../plan/deadline.js";
 import { isHandOver, type HandOver } from "../../records/hand-over.js";
 import { isRecordKind } from "../../records/prior-state.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import { standingOf } from "../../transaction/lifecycle.js";
-import { applyPlan, planRecorded } from "./apply.js";
+import { applyPlan, observeToward } from "./apply.js";
+import { planRecordsOnly } from "./records-only.js";
 import type { StackEngine } from "../pulumi/engine.js";
 import type { StackState } from "../backend/state.js";
 
@@ -64,25 +64,14 @@ export async function handOver(
   refuseUnfinished(stack, state);
   const { revision } = state;
   if (revision === undefined) throw new Error("idle is not absent");
-  const driftFilter: DriftFilter = { kind: "recordedOnly" };
-  const request = { ...options, deadlineMs: defaultDeadlineMs, driftFilter };
-  const { plan } = await planRecorded(revision.target, state, {
-    ...request,
-    drift: driftFilter,
-    goal: { kind: "move", to, from },
-  });
-  const [step] = plan.steps;
-  if (step !== undefined) {
-    throw new CapstanError({
-      code: "BAD_STATE",
-      source: "engine",
-      subject: stack,
-      message: `cannot move ${stack}: what is recorded and what its last revision holds do not agree: ${step.key} would be there after it (${step.kind})`,
-      hint: "a change that was taken back may have recorded drift: its owner corrects that first, with capstan drift and capstan up; nothing was changed",
-    });
-  }
+  const { target } = revision;
+  const request = { ...options, deadlineMs: defaultDeadlineMs };
+  const observation = await observeToward(target, state, request);
+  const goal = { kind: "move", to, from } as const;
+  const { plan, driftFilter } = planRecordsOnly({ target, goal, observation }, state, request);
   const result = await applyPlan(plan, state, {
     ...request,
+    driftFilter,
     onFailure: "keep",
     timeoutMs: defaultDeadlineMs,
     report: () => {},

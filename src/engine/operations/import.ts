@@ -6,8 +6,6 @@ import {
   stackNameOf,
 } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
-import { filterOfAllDrift } from "../../drift/drift-filter.js";
-import { judgedDrift, rulesOfRequest } from "../../drift/plan-with-drift.js";
 import type { Manifests } from "../../manifest/desired.js";
 import { targetWithImported } from "../../plan/planner/imported-target.js";
 import type { ChangedField } from "../../plan/step.js";
@@ -15,15 +13,16 @@ import { isLost, lossText } from "../../provider/failure.js";
 import type { CallContext, Found, InfrastructureProvider } from "../../provider/port.js";
 import { openImport } from "../../records/imports.js";
 import { cloudResources, knownMachines, type PriorState } from "../../records/prior-state.js";
-import { machineKey, type Target } from "../../records/target.js";
+import { machineKey } from "../../records/target.js";
 import type { TransactionGoal } from "../../records/transaction.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { StackState } from "../backend/state.js";
 import { callContext } from "../run/handler-session.js";
 import { type Observation, reading } from "../run/observe.js";
-import { observeToward, type PlanningOptions, planToward, type RecordedPlan } from "./apply.js";
+import { observeToward, type PlanningOptions, type RecordedPlan } from "./apply.js";
 import { lookedUp } from "./lookups.js";
 import { withPlaces } from "./placed-refusal.js";
+import { planRecordsOnly } from "./records-only.js";
 import { refuseUnderWay } from "./under-way.js";
 
 /** Which host is to serve which Machine. */
@@ -97,7 +96,7 @@ export async function planImport(
   );
   const goal: ImportGoal = { kind: "import", machine, id };
   return {
-    ...planAsFound(imported.target, state, { observation, goal, options }),
+    ...planRecordsOnly({ target: imported.target, goal, observation }, state, options),
     later: imported.later,
   };
 }
@@ -115,7 +114,7 @@ async function planAgain(
   const { target } = expectDefined(state.revision, "import into a revision");
   const observation = await observeToward(target, state, options);
   const goal: ImportGoal = { kind: "import", machine, id };
-  return { ...planAsFound(target, state, { observation, goal, options }), later: [] };
+  return { ...planRecordsOnly({ target, goal, observation }, state, options), later: [] };
 }
 
 /** The rest of an import that was begun, toward the target that it has recorded. */
@@ -127,27 +126,7 @@ export function planOpenImport(
   const { transaction } = state;
   if (transaction?.goal.kind !== "import") throw new Error("no import was begun");
   const { target, goal } = transaction;
-  return planAsFound(target, state, { observation, goal, options });
-}
-
-/** No drift is corrected by an import, but what it has marked itself and nobody recorded has to be seen. */
-function planAsFound(
-  target: Target,
-  state: StackState,
-  {
-    observation,
-    goal,
-    options,
-  }: {
-    readonly observation: Observation;
-    readonly goal: ImportGoal;
-    readonly options: PlanningOptions;
-  },
-): RecordedPlan {
-  const rules = rulesOfRequest(target.objects);
-  const { report } = judgedDrift(state, observation, options.provider, rules);
-  const drift = filterOfAllDrift(report);
-  return planToward(target, state, observation, { ...options, drift, goal, removal: {} });
+  return planRecordsOnly({ target, goal, observation }, state, options);
 }
 
 interface Import extends ImportRequest {

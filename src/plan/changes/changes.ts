@@ -115,11 +115,6 @@ function objectOf({ name, owner }: Owned): string {
   return owner === undefined ? `Machine ${name}` : ownerText(owner);
 }
 
-/** Why a host gets a record that nobody of ours has made. */
-export function importReason(id: string): string {
-  return `${id} is there; it gets our marks and a record, nothing else of it is changed`;
-}
-
 /** Why a host leaves the records and not the cloud. */
 export const letGoReason = "its marks are taken off; it stays in the cloud and is nobody's";
 

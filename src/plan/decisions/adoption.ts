@@ -3,7 +3,6 @@ import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type AnyObject, type Desired, isControlPlane, type MachineSpec } from "../../api/types.js";
 import { informed } from "../../compile/lookups.js";
-import { policiesOf } from "../../compile/update-policy.js";
 import {
   type GraphNode,
   isRef,
@@ -16,7 +15,6 @@ import { nearestChoice } from "../../provider/alternatives.js";
 import type { InfrastructureProvider, Lookups, Observed, Verdict } from "../../provider/port.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
-import type { DecidedHost, Decided } from "./decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import { isOwning, ownerText } from "../../sets/owning-objects.js";
 import { machineKey, type Target, type TargetMachine } from "../../records/target.js";
@@ -27,13 +25,8 @@ import type { Plan } from "../plan.js";
 import { ownerNamed, satellitePolicies } from "./satellite-policies.js";
 import { satelliteModel, satelliteOfFound } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
-import { type ExternalSights, hasDrifted, type ObservedResources } from "../observation.js";
-import {
-  cloudResources,
-  type PriorState,
-  type RecordedResource,
-  recordedSpec,
-} from "../../records/prior-state.js";
+import { type ExternalSights, type ObservedResources } from "../observation.js";
+import { type PriorState, type RecordedResource } from "../../records/prior-state.js";
 import type { RevisionRecord } from "../../records/transaction.js";
 import { compiled, type CompiledGoal, type GoalFacts } from "../goal/compiled-goal.js";
 
@@ -134,35 +127,6 @@ export function foundTarget(cluster: FoundCluster): Target {
       }),
     ],
   });
-}
-
-/** What is recorded already is as it is; everything else of the target is to get a record. Pure. */
-export function asFound(
-  target: Target,
-  { prior, provider, observedResources }: PlanInput,
-): Decided {
-  const recorded = new Map(cloudResources(prior).map((record) => [record.key, record]));
-  const decisionOf = (key: NodeKey) => {
-    const record = recorded.get(key);
-    const isStale =
-      record !== undefined && hasDrifted(observedResources.get(key), recordedSpec(record));
-    const kind = record === undefined ? ("adopt" as const) : ("same" as const);
-    return { kind, changes: [], reason: "", stale: isStale };
-  };
-  const policyOf = policiesOf(target.objects);
-  const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
-  return {
-    infrastructure: target.nodes
-      .filter(({ type, kind }) => type === "resource" && kind !== provider.hostKind)
-      .map((node) => ({ node, ...decisionOf(keyOf(node)) })),
-    hosts: target.machines.map((machine): DecidedHost => {
-      const { host, controlPlane } = machine;
-      const { name = "", spec = {} } = nodes.get(host) ?? {};
-      const decision = { ...decisionOf(host), name, policy: policyOf(machine) };
-      return { machine, controlPlane, decision, spec, wanted: spec };
-    }),
-    going: new Map(),
-  };
 }
 
 /** The records as they will be once an adoption is committed: what is planned behind it is planned from them. Pure. */

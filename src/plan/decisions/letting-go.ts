@@ -1,7 +1,7 @@
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
 import { importedIds, openImport } from "../../records/imports.js";
 import { cloudResources, isOpen, type PriorState } from "../../records/prior-state.js";
-import { machineKey } from "../../records/target.js";
+import { livingWith, machineKey } from "../../records/target.js";
 import { directionOf, type TransactionGoal } from "../../records/transaction.js";
 import { recordedHostOf } from "./satellites.js";
 import type { PlanInput } from "../plan-input.js";
@@ -18,22 +18,34 @@ export function letGoIn({
   letGo = [],
 }: Pick<PlanInput, "goal" | "prior" | "unrecorded" | "provider" | "letGo">): ReadonlySet<NodeKey> {
   const recorded = cloudResources(prior);
-  const forgotten = goal.kind === "forget" ? machineKey(goal.machine) : undefined;
   const imported = goal.kind === "rollback" ? importedIds(prior.revision) : new Set<string>();
-  const leaving = recorded.filter(
-    ({ parent, id = "" }) => (parent !== undefined && parent === forgotten) || imported.has(id),
-  );
-  const hosts = new Set(leaving.map(({ key }) => key));
-  const livingWith = recorded.filter((one) => {
+  const hosts = [
+    ...(goal.kind === "forget" ? hostsOf(goal.machine, prior) : []),
+    ...recorded.filter(({ id = "" }) => imported.has(id)).map(({ key }) => key),
+  ];
+  const among = new Set(hosts);
+  const dependents = recorded.filter((one) => {
     const host = recordedHostOf(one, provider);
-    return host !== undefined && hosts.has(host);
+    return host !== undefined && among.has(host);
   });
+  const { target } = prior.revision ?? {};
+  const leaving = [
+    ...hosts,
+    ...dependents.map(({ key }) => key),
+    ...(target === undefined ? [] : livingWith(hosts, target)),
+  ];
   const seen = new Set([
     ...recorded.map(({ key }) => key),
     ...unrecorded.map(({ who }) => nodeKey(who.kind, who.name)),
   ]);
   const owed = owedIn(prior, goal).filter((key) => isOpen(prior) || seen.has(key));
-  return new Set([...letGo, ...owed, ...[...leaving, ...livingWith].map(({ key }) => key)]);
+  return new Set([...letGo, ...owed, ...leaving]);
+}
+
+/** The hosts of a machine, also one that was committed and whose record is lost. */
+function hostsOf(machine: string, prior: PriorState): NodeKey[] {
+  const nodes = [...cloudResources(prior), ...(prior.revision?.target.nodes ?? [])];
+  return nodes.filter(({ parent }) => parent === machineKey(machine)).map(keyOf);
 }
 
 /** All that these touch and that was not there before they have made; others give records to what is there. */

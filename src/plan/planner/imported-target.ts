@@ -11,7 +11,13 @@ import { machineSpecOf, memberOfHostField } from "../../provider/host-spec.js";
 import { asKnown, unobservableOf } from "../../provider/unobservable.js";
 import type { Found, InfrastructureProvider, Lookups, Verdict } from "../../provider/port.js";
 import { cloudResources, type PriorState } from "../../records/prior-state.js";
-import { clusterIn, desiredIn, machineKey, type Target } from "../../records/target.js";
+import {
+  clusterIn,
+  desiredIn,
+  inTargetOrder,
+  machineKey,
+  type Target,
+} from "../../records/target.js";
 import { expandObjects } from "../../sets/expand.js";
 import type { ExpandedMachine, RecordedMachine } from "../../sets/expanded.js";
 import { inNameOrder } from "../../sets/name-order.js";
@@ -98,6 +104,17 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
   };
   const placed = [{ by: `Machine ${machine.name}`, machine }];
   const asks = questionsOf(provider, { cluster: desired.cluster, ...alone }, placed);
+  const machines = [
+    ...target.machines,
+    { ...machine, controlPlane: false, host: nodeKey(host.kind, host.name) },
+  ].sort((left, right) => inNameOrder(left.name, right.name));
+  const component: GraphNode = {
+    kind: "Machine",
+    name: machine.name,
+    type: "component",
+    spec: {},
+    dependsOn: [],
+  };
   const answers = { ...answersInUse(asks, asked.lookups), ...target.lookups };
   return {
     later,
@@ -105,15 +122,8 @@ export function targetWithImported(asked: ImportQuestion): ImportedTarget {
       ...target,
       lookups: Object.keys(answers).length === 0 ? undefined : answers,
       objects: orderedObjects({ ...desired, machines: [...desired.machines, recordedObject] }),
-      machines: [
-        ...target.machines,
-        { ...machine, controlPlane: false, host: nodeKey(host.kind, host.name) },
-      ].sort((left, right) => inNameOrder(left.name, right.name)),
-      nodes: [
-        ...target.nodes,
-        { kind: "Machine", name: machine.name, type: "component", spec: {}, dependsOn: [] },
-        host,
-      ],
+      machines,
+      nodes: inTargetOrder([...target.nodes, component, host], machines),
     }),
   };
 }

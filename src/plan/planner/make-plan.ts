@@ -1,13 +1,13 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { isControlPlane, clusterNameOf, providerValue, stackNameOf } from "../../api/types.js";
 import { policiesOf, policyGoing } from "../../compile/update-policy.js";
-import { decideHost, spendIncarnations, type HostDecision } from "../decisions/hosts.js";
+import { decideHost, spendIncarnations } from "../decisions/hosts.js";
 import {
   type InfrastructureDecision,
   type KnownInfrastructure,
   planInfrastructure,
 } from "../decisions/infrastructure.js";
-import { directionOf, type PassedPoint, type TransactionGoal } from "../../records/transaction.js";
+import { changesRecordsOnly, directionOf, type PassedPoint } from "../../records/transaction.js";
 import { refuseMisfits } from "../refusals/misfits.js";
 import { refuseRemovals } from "../refusals/protection.js";
 import {
@@ -28,7 +28,7 @@ import {
 } from "../decisions/unrecorded.js";
 import { withMovedMachines } from "../goal/moved-machines.js";
 import { stagedGoal } from "../goal/staged-goal.js";
-import { asFound } from "../decisions/adoption.js";
+import { asRecorded } from "../decisions/as-recorded.js";
 import { givenUpBy, withGivenUp } from "../decisions/giving-up.js";
 import { letGoIn } from "../decisions/letting-go.js";
 import { policiesToldTo } from "../decisions/satellite-policies.js";
@@ -41,17 +41,18 @@ import type { InfrastructureProvider, Lookups } from "../../provider/port.js";
 import type { DecidedHost, Decided } from "../decisions/decided.js";
 import { inNameOrder } from "../../sets/name-order.js";
 import {
+  inTargetOrder,
   machineKey,
   type Target,
   type TargetMachine,
   targetDigest,
   clusterIn,
 } from "../../records/target.js";
-import type { CompiledGoal } from "../goal/compiled-goal.js";
+import { type CompiledGoal, frozen } from "../goal/compiled-goal.js";
 import { informed } from "../../compile/lookups.js";
 import { withMarkedSecrets, withoutSecretValues } from "../changes/secret-values.js";
 import { externalChanges, lookupChanges } from "../changes/found-changes.js";
-import { importReason, infrastructureChanges, machineChanges } from "../changes/changes.js";
+import { infrastructureChanges, machineChanges } from "../changes/changes.js";
 import { passedPoints, hostsOfPoint, refuseTakingBack } from "../undo/point-of-no-return.js";
 import { leavingHosts } from "../changes/leaving.js";
 import { decisionsByKey, deletionOf, stepsToward } from "./planned-steps.js";
@@ -90,8 +91,10 @@ export function makePlan(input: PlanInput): Plan {
 export function planRemaining(given: PlanInput): RemainingPlan {
   const { planGoal } = given;
   const provider = informed(given.provider, answersOf(given));
-  if (given.goal.kind === "adopt" && planGoal.kind === "recorded") {
-    return assemble(given, given.prior, planGoal.target, asFound(planGoal.target, given));
+  if (changesRecordsOnly(given.goal) && planGoal.kind === "recorded") {
+    const { target } = planGoal;
+    if (given.goal.kind === "forget") refuseRemovals(given, frozen(target, provider));
+    return assemble(given, given.prior, target, asRecorded(target, { ...given, provider }));
   }
   const moved = withMovedMachines({ ...given, provider });
   const observedResources = withGivenUp(given);
@@ -130,7 +133,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
     return {
       machine,
       controlPlane: isControlPlane(machine.spec),
-      decision: asImport(decision, machine.name, input.goal),
+      decision,
       spec: referenced,
       wanted: resolved,
     };
@@ -177,12 +180,6 @@ function answersOf({ planGoal, lookups }: PlanInput): Lookups | undefined {
   return planGoal.kind === "recorded" ? planGoal.target.lookups : lookups;
 }
 
-/** What is imported is there: it would be made, if it were not for the goal. */
-function asImport(decision: HostDecision, machine: string, goal: TransactionGoal): HostDecision {
-  const isIt = goal.kind === "import" && goal.machine === machine && decision.kind === "create";
-  return isIt ? { ...decision, kind: "import", reason: importReason(goal.id) } : decision;
-}
-
 function targetOf(
   { cluster, objects }: CompiledGoal,
   provider: InfrastructureProvider,
@@ -216,11 +213,7 @@ function targetOf(
     provider: provider.name,
     objects,
     machines,
-    nodes: [
-      ...shared.filter(({ host }) => host === undefined),
-      ...hostNodes,
-      ...shared.filter(({ host }) => host !== undefined),
-    ],
+    nodes: inTargetOrder([...shared, ...hostNodes], machines),
   };
 }
 

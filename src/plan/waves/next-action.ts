@@ -1,5 +1,6 @@
 import { type NodeKey, nodeName } from "../../graph/graph.js";
 import { hostsInName } from "../../records/host-name.js";
+import { changesRecordsOnly, type TransactionGoal } from "../../records/transaction.js";
 import { leftoversToRemove } from "../leftovers.js";
 import type { RemainingPlan } from "../plan.js";
 import type { Leftover } from "../../provider/leftovers.js";
@@ -71,9 +72,7 @@ function lettingGoLast(action: NextAction, { open }: HostSet): NextAction {
 function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet): NextAction {
   if (leadsToNothing(plan)) return removal(hostSet, leftoversToRemove(plan.leftovers));
   const { goal } = plan.transaction;
-  if (goal.kind === "adopt") return recording(hostSet, adopting);
-  if (goal.kind === "import") return recording(hostSet, importing);
-  if (goal.kind === "forget") return lettingGo(hostSet);
+  if (changesRecordsOnly(goal)) return recordsRound(hostSet, goal.kind);
   const { shared, waiting, held } = sharedRound(plan, progress, hostSet);
   const first = { deletions: [], reason: "infrastructure comes first" };
   if (held && shared.length > 0) return { kind: "change", keys: shared, ...first };
@@ -86,11 +85,17 @@ function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet)
   const workers = workersRound(plan, hostSet);
   if (workers.kind !== "settled") return workers;
   if (waiting.length > 0) return { ...ready, reason: "what machines share has to be ready" };
-  const going = hostSet.open.filter(({ kind }) => kind === "delete");
-  const deletions = going.map(keyIn);
-  const reason = commitReason(going);
-  const hold = heldByEtcd({ keys: [], deletions, commits: true }, hostSet);
-  return hold ?? { kind: "commit", deletions, later: [], reason };
+  const commit = commitOf(hostSet);
+  return heldByEtcd({ keys: [], deletions: commit.deletions, commits: true }, hostSet) ?? commit;
+}
+
+type Commit = Extract<NextAction, { kind: "commit" }>;
+
+/** The commit deletes and releases what the plan shows as going, and nothing else. */
+function commitOf({ open }: HostSet, done?: string): Commit {
+  const going = open.filter(({ kind }) => kind === "delete");
+  const reason = done ?? commitReason(going);
+  return { kind: "commit", deletions: going.map(keyIn), later: [], reason };
 }
 
 /** What lives with a host comes in the pass that makes it, and goes in the one that deletes it. */
@@ -144,34 +149,16 @@ function removal({ open, leaving, isFirst }: HostSet, leftovers: readonly Leftov
   return { kind: "change", keys: [], deletions, reason };
 }
 
-/** With the commit, as until then it can be taken back; nothing else is touched. */
-function lettingGo({ open }: HostSet): NextAction {
-  const deletions = open.map(({ key }) => key);
-  return { kind: "commit", deletions, later: [], reason: "its marks are taken off" };
-}
-
-/** What gives records to what is there already. */
-interface Recording {
-  readonly step: "adopt" | "import";
-  readonly reason: string;
-  readonly done: string;
-}
-
-const adopting: Recording = {
-  step: "adopt",
-  reason: "they get records",
-  done: "everything that was found has a record",
+/** Why an adoption or an import acts, and what its commit means. What a release means its steps say. */
+const recordReasons: Partial<Record<TransactionGoal["kind"], { reason: string; done: string }>> = {
+  adopt: { reason: "they get records", done: "everything that was found has a record" },
+  import: { reason: "it gets our marks and a record", done: "it bears our marks and has a record" },
 };
 
-const importing: Recording = {
-  step: "import",
-  reason: "it gets our marks and a record",
-  done: "it bears our marks and has a record",
-};
-
-/** All at once, and nothing is waited for: nothing in the cloud starts by it. */
-function recording({ open }: HostSet, { step, reason, done }: Recording): NextAction {
-  const keys = open.filter(({ kind }) => kind === step).map(({ key }) => key);
-  if (keys.length > 0) return { kind: "change", keys, deletions: [], reason };
-  return { kind: "commit", deletions: open.map(keyIn), later: [], reason: done };
+/** All records in one pass, then the commit: no resource in the cloud starts by it, so there is nothing to wait for. */
+function recordsRound(hostSet: HostSet, kind: TransactionGoal["kind"]): NextAction {
+  const { reason = "", done } = recordReasons[kind] ?? {};
+  const keys = hostSet.open.filter((one) => one.kind === "adopt" || one.kind === "import");
+  if (keys.length === 0) return commitOf(hostSet, done);
+  return { kind: "change", keys: keys.map(keyIn), deletions: [], reason };
 }
