@@ -69,8 +69,8 @@ export interface BridgeRuntime {
   /**
    * `stepwise`: create and update return once the cloud has accepted; who runs the passes waits.
    * `inline`: they wait until the resource is ready, at most `readyTimeoutMs`.
-   * `records`: nothing in the cloud is made, changed or deleted; create finds what is there, update takes it
-   * as it is, delete forgets the record.
+   * `records`: no resource is made, changed or deleted, only ownership tags are: create finds or imports what is there, update takes it
+   * as it is, delete releases it or forgets its record.
    */
   readonly mode: "stepwise" | "inline" | "records";
   readonly readyTimeoutMs: number;
@@ -155,9 +155,9 @@ export class CloudResource implements DynamicResource {
 
   async create(inputs: Properties) {
     const who = whoOf(inputs);
-    if (this.runtime.mode === "records") return this.adopt(who, specOf(inputs));
     const id = this.runtime.imports?.get(nodeKey(this.kind, who.name));
     if (id !== undefined) return this.import(id, who, specOf(inputs));
+    if (this.runtime.mode === "records") return this.adopt(who, specOf(inputs));
     return this.reported("create", who.name, async () => {
       await this.mustBeSameCloud(who.name);
       const asked = specOf(inputs);
@@ -242,8 +242,9 @@ export class CloudResource implements DynamicResource {
 
   async delete(id: string, props: Properties) {
     const who = whoOf(props);
-    if (this.runtime.mode === "records" || this.runtime.recordedTwice?.has(id) === true) return;
+    if (this.runtime.recordedTwice?.has(id) === true) return;
     if (this.isLetGo(who, props)) return this.letGo(id, who, props);
+    if (this.runtime.mode === "records") return;
     await this.reported("delete", who.name, async () => {
       // Find-or-create gives a resource to its own successor: what serves now must not be deleted.
       if (this.runtime.served?.has(id) === true) throw replacedByItself(this.kind, who, id);

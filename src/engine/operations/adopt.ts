@@ -37,7 +37,7 @@ export async function forgetAdoption(
       provider,
       clock,
       timeoutMs,
-      adopts: true,
+      recordsOnly: true,
       assertEngineAlive: () => engine.assertAlive(),
       report: (event) => options.report({ kind: "resource", event }),
     });

@@ -61,8 +61,8 @@ export interface StepwiseOptions {
   readonly letGo?: ReadonlySet<NodeKey>;
   /** Ids of what was there before and is marked instead of created. */
   readonly imports?: ReadonlyMap<NodeKey, string>;
-  /** Only records what there is, and forgets records: nothing in the cloud is made, changed or deleted. */
-  readonly adopts?: boolean;
+  /** As `BridgeRuntime.mode` "records". */
+  readonly recordsOnly?: boolean;
   /** Which cloud it is about, where that is known. */
   readonly cloud?: CloudIdentity | undefined;
   /** Told of deletions that are put off; without it they are waited for. */
@@ -90,7 +90,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
         options.stop === undefined ? abort.signal : AbortSignal.any([abort.signal, options.stop]),
       assertEngineAlive: () => options.assertEngineAlive(),
     },
-    mode: options.adopts === true ? "records" : "stepwise",
+    mode: options.recordsOnly === true ? "records" : "stepwise",
     readyTimeoutMs: timeoutMs,
     cloud: new SessionCloud(options.cloud),
     served: options.served,

@@ -7,6 +7,7 @@ import { leadsToNothing } from "../../plan/waves/next-action.js";
 import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
+import { changesRecordsOnly } from "../../records/transaction.js";
 import type { CallContext } from "../../provider/port.js";
 import { timingOf } from "../../provider/timing.js";
 import {
@@ -414,7 +415,7 @@ export class Run {
     const deletions = deletionsIn(allowed);
     const session = this.session(
       omitUndefined({
-        adopts: allowed.kind === "record" ? true : undefined,
+        recordsOnly: allowed.kind === "record" ? true : undefined,
         recordedTwice: recordedTwice(this.state, deletions),
         assertEngineAlive: () => engine.assertAlive(),
         postponed: (event: ResourceEvent) => terminations.putOff(event, this.options.clock.now()),
@@ -472,7 +473,7 @@ export class Run {
   private session(
     how: Pick<
       StepwiseOptions,
-      "adopts" | "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"
+      "recordsOnly" | "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"
     > = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },
@@ -485,7 +486,7 @@ export class Run {
       provider,
       clock,
       timeoutMs,
-      adopts: this.goal.transaction.goal.kind === "adopt",
+      recordsOnly: changesRecordsOnly(this.goal.transaction.goal),
       letGo: new Set(this.goal.transaction.letGo),
       imports: importsOf(this.goal),
       bootstrap: this.bootstrap?.over(() => this.state),

@@ -24,7 +24,6 @@ import { isGenerationOf, nodeBehind } from "./infrastructure.js";
 import type { Plan } from "../plan.js";
 import { ownerNamed, satellitePolicies } from "./satellite-policies.js";
 import { satelliteModel, satelliteOfFound } from "./satellites.js";
-import type { PlanInput } from "../plan-input.js";
 import { type ExternalSights, type ObservedResources } from "../observation.js";
 import { type PriorState, type RecordedResource } from "../../records/prior-state.js";
 import type { RevisionRecord } from "../../records/transaction.js";

@@ -29,6 +29,8 @@ export type RefusedRemoval =
       readonly cluster: string;
       readonly members: readonly string[];
       readonly leaving: readonly string[];
+      /** Members that stay, and successors that a MachineDeployment makes. */
+      readonly staying: number;
       /** What a user wrote that asks for fewer; absent where it is gone as well. */
       readonly object?: OwningObject;
     }
@@ -53,7 +55,7 @@ interface RemovalQuestion {
 /**
  * What the recorded cluster would lose by accident if it became what is wanted: its control plane, then
  * its workers, then protected objects in their order. A machine stays whose name stays, whatever host
- * serves it. Pure.
+ * serves it. A member that a MachineDeployment rolls has a successor, which joins before it leaves. Pure.
  */
 function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
   const { recorded, compiledGoal: wanted, allowed, released } = question;
@@ -71,13 +73,14 @@ function lostControlPlane(
   { cluster, machines }: Target,
   wanted: RemovalQuestion["compiledGoal"],
 ): RefusedRemoval[] {
-  const staying = new Set(
+  const names = new Set(
     wanted.machines.filter(({ spec }) => isControlPlane(spec)).map(({ name }) => name),
   );
   const members = machines.filter((one) => one.controlPlane && one.duplicateOf === undefined);
-  const leaving = members.filter(({ name }) => !staying.has(name));
-  if (members.length - leaving.length >= quorumOf(members.length) || leaving.length === 0)
-    return [];
+  const leaving = members.filter(({ name }) => !names.has(name));
+  const lost = leaving.length - rolledAmong(leaving, members, wanted);
+  const staying = members.length - lost;
+  if (lost === 0 || staying >= quorumOf(members.length)) return [];
   const ownerOf = owningObjects(wanted.objects);
   const [object] = leaving.flatMap((machine) => ownerOf(machine) ?? []);
   return [
@@ -86,9 +89,29 @@ function lostControlPlane(
       cluster,
       members: members.map(({ name }) => name),
       leaving: leaving.map(({ name }) => name),
+      staying,
       object,
     }),
   ];
+}
+
+/** How many leaving members have a successor of the same MachineDeployment: 3 members of which it wants 3 others: 3. */
+function rolledAmong(
+  leaving: readonly TargetMachine[],
+  members: readonly TargetMachine[],
+  wanted: RemovalQuestion["compiledGoal"],
+): number {
+  const before = new Set(members.map(({ name }) => name));
+  const deployments = new Set(leaving.flatMap(({ owner }) => owner?.machineDeployment ?? []));
+  const counts = [...deployments].map((deployment) => {
+    const isOwn = ({ owner }: Pick<ExpandedMachine, "owner">) =>
+      owner?.machineDeployment === deployment;
+    const successors = wanted.machines.filter(
+      (one) => isOwn(one) && isControlPlane(one.spec) && !before.has(one.name),
+    );
+    return Math.min(leaving.filter(isOwn).length, successors.length);
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function lostWorkers(
@@ -143,9 +166,8 @@ export class RefusedRemovals extends CapstanError {
 function lossText(refusal: RefusedRemoval): string {
   switch (refusal.kind) {
     case "controlPlane": {
-      const { cluster, members, leaving } = refusal;
+      const { cluster, members, leaving, staying: stay } = refusal;
       const all = counted(members.length, "member");
-      const stay = members.length - leaving.length;
       const loss =
         stay === 0
           ? `none of its ${all} would stay`

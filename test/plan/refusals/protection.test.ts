@@ -79,6 +79,34 @@ const cases: readonly Case[] = [
     want: [/1 of its 3 members would stay/],
   },
   {
+    name: "a MachineDeployment rolls its control plane",
+    given: [cluster(), machineDeployment("cp", 3, { controlPlane: "1.34.2" }), machine("w")],
+    then: [
+      cluster(),
+      machineDeployment("cp", 3, { controlPlane: "1.34.2", size: "large" }),
+      machine("w"),
+    ],
+    want: [],
+  },
+  {
+    name: "a MachineDeployment rolls its only member",
+    given: [cluster(), machineDeployment("cp", 1, { controlPlane: "1.34.2" })],
+    then: [cluster(), machineDeployment("cp", 1, { controlPlane: "1.34.2", size: "large" })],
+    want: [],
+  },
+  {
+    name: "a MachineDeployment rolls its control plane and is scaled below its quorum",
+    given: [cluster(), machineDeployment("cp", 3, { controlPlane: "1.34.2" })],
+    then: [cluster(), machineDeployment("cp", 1, { controlPlane: "1.34.2", size: "large" })],
+    want: [/etcd needs 2 of them/],
+  },
+  {
+    name: "the control plane moves to another MachineDeployment",
+    given: [cluster(), machineDeployment("cp", 3, { controlPlane: "1.34.2" })],
+    then: [cluster(), machineDeployment("cp2", 3, { controlPlane: "1.34.2" })],
+    want: [/none of its 3 members would stay/],
+  },
+  {
     name: "the Cluster allows to lose its control plane",
     given: [cluster(), ...three, machine("w")],
     then: [allowing("workers, control-plane"), machine("w")],

@@ -1,0 +1,233 @@
+import fc from "fast-check";
+import { keyOf, type NodeKey } from "../../src/graph/graph.js";
+import type { Desired } from "../../src/api/types.js";
+import { isOpen } from "../../src/records/prior-state.js";
+import { plainWorld } from "./fake-cloud.js";
+import { type CommandOutcome, FakeEngine, outcomeText } from "./fake-engine.js";
+import { faults } from "./histories.js";
+import { Missing } from "./missing.js";
+import type { CommandFault } from "./faults.js";
+import { cluster, desiredOf, machine, machineDeployment } from "./manifests.js";
+import { loseRecords, recordDrift } from "./record-accidents.js";
+
+// Requests that change records alone, mixed with all others, while records are lost and drift is recorded. Nothing in these histories gives a
+// reason to end a host that runs: shapes and counts never change.
+
+type Accident =
+  | { readonly kind: "drifts" | "dies" | "losesRecord"; readonly pick: number }
+  | { readonly kind: "recordsDrift" };
+
+interface RecordCommand {
+  readonly verb: "up" | "forget" | "import" | "move" | "rotate" | "adopt" | "rollback";
+  readonly accidents: readonly Accident[];
+  readonly faults: readonly CommandFault[];
+}
+
+export interface RecordHistory {
+  /** Hosts are nodes of a cluster. */
+  readonly joins: boolean;
+  readonly commands: readonly RecordCommand[];
+}
+
+const pick = fc.nat({ max: 9 });
+const accidents: fc.Arbitrary<Accident> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant({ kind: "recordsDrift" as const }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("drifts" as const), pick }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant("losesRecord" as const), pick }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("dies" as const), pick }) },
+);
+
+export const recordHistories: fc.Arbitrary<RecordHistory> = fc.record({
+  joins: fc.boolean(),
+  commands: fc.array(
+    fc.record({
+      verb: fc.constantFrom<RecordCommand["verb"][]>(
+        ...(["up", "up", "forget", "forget", "import", "move"] as const),
+        ...(["rotate", "adopt", "rollback"] as const),
+      ),
+      accidents: fc.array(accidents, { maxLength: 3 }),
+      faults: fc.array(faults, { maxLength: 2 }),
+    }),
+    { minLength: 1, maxLength: 5 },
+  ),
+});
+
+/** Drift is recorded, then another machine is forgotten: what D-A1 lost. */
+const forgetAfterRecordedDrift: RecordHistory = {
+  joins: false,
+  commands: [
+    {
+      verb: "forget",
+      accidents: [{ kind: "drifts", pick: 0 }, { kind: "recordsDrift" }],
+      faults: [],
+    },
+  ],
+};
+
+/** A record is lost, then another machine is forgotten, then all is wanted as before: what D-A2 lost. */
+const upAfterForgetAfterLostRecord: RecordHistory = {
+  joins: false,
+  commands: [
+    { verb: "forget", accidents: [{ kind: "losesRecord", pick: 1 }], faults: [] },
+    { verb: "up", accidents: [], faults: [] },
+  ],
+};
+
+/** The record of the forgotten machine itself is lost. */
+const forgetWithoutRecord: RecordHistory = {
+  joins: false,
+  commands: [
+    { verb: "forget", accidents: [{ kind: "losesRecord", pick: 2 }], faults: [] },
+    { verb: "up", accidents: [], faults: [] },
+  ],
+};
+
+/** What random histories come to seldom. */
+export const rareRecordHistories = [
+  forgetAfterRecordedDrift,
+  upAfterForgetAfterLostRecord,
+  forgetWithoutRecord,
+];
+
+/** Longer than any host takes to come up. */
+const restMs = 20 * 60_000;
+const nobody = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
+const keptData = { dataVolume: { gib: 1, whenHostGoes: "keep" } } as const;
+
+/** What manifests want; a forgotten Machine is in them no more, an imported one is. */
+function wanted(has: { readonly db: boolean; readonly extra: boolean }): Desired {
+  return desiredOf([
+    cluster(),
+    machine("cp", { controlPlane: "1.34.2" }),
+    machine("anchor", keptData),
+    ...(has.db ? [machine("db", keptData)] : []),
+    ...(has.extra ? [machine("extra")] : []),
+    machineDeployment("web", 2),
+  ]);
+}
+
+function isSettled({ prior }: FakeEngine): boolean {
+  return prior.transaction !== undefined && !isOpen(prior) && prior.pending.length === 0;
+}
+
+/** One history, as it is run. */
+class Course {
+  readonly lost: string[] = [];
+  readonly outcomes: string[] = [];
+  private readonly has = { db: true, extra: false };
+  private readonly missing: Missing;
+  private readonly stray: string;
+  /** What runs and has to go on running, by id. */
+  private serving: readonly string[];
+
+  constructor(private readonly engine: FakeEngine) {
+    this.missing = new Missing(engine);
+    this.serving = this.alive();
+    const spec = engine.hosts().find(({ who }) => who.name.startsWith("web"))?.spec ?? {};
+    this.stray = engine.cloud.plant(nobody, spec).id;
+  }
+
+  async run({ verb, accidents: drawn, faults: failing }: RecordCommand): Promise<void> {
+    const { engine } = this;
+    if (verb === "rollback" && !isOpen(engine.prior)) return;
+    // Without a state there is nothing to forget or to move.
+    const needsState = verb === "forget" || verb === "move";
+    if (needsState && engine.prior.transaction === undefined) return;
+    engine.clock.advance(restMs);
+    for (const accident of drawn) this.happens(accident);
+    const outcome = await this.command(verb, failing);
+    // Of a request that did not come to its begin no record tells: the manifests still hold the Machine.
+    if (engine.prior.transaction?.goal.kind === "forget") this.has.db = false;
+    this.outcomes.push(`${verb}: ${outcomeText(outcome)}`);
+    this.judge(verb, outcome);
+  }
+
+  private command(
+    verb: RecordCommand["verb"],
+    failing: readonly CommandFault[],
+  ): Promise<CommandOutcome> {
+    const { engine, has } = this;
+    const { db, extra } = has;
+    switch (verb) {
+      case "up":
+        return engine.up(wanted(has), failing);
+      case "adopt":
+        engine.loseState();
+        return engine.up(wanted(has), failing);
+      case "forget":
+        return engine.forget("db", failing);
+      case "import":
+        has.extra = true;
+        return engine.import("extra", this.stray, wanted({ db, extra: true }), failing);
+      case "move":
+        return engine.handOver(extra ? "kube" : "files", failing);
+      case "rotate":
+        return engine.rotate(failing);
+      case "rollback":
+        return engine.rollback(failing);
+    }
+  }
+
+  /** A rotation replaces hosts, and so does whoever finishes it or takes it back. */
+  private judge(verb: RecordCommand["verb"], outcome: CommandOutcome): void {
+    const { engine } = this;
+    const said = outcomeText(outcome);
+    if (said.includes("refusing a pass")) this.lost.push(said);
+    this.lost.push(...engine.cloud.watch.violations);
+    const gone = this.missing.among(verb === "rotate" ? [] : this.serving);
+    this.lost.push(...gone.map((id) => `${verb} ends ${engine.cloud.get(id)?.who.name ?? id}`));
+    if (isSettled(engine)) this.serving = this.alive();
+    else if (verb === "rotate") this.serving = [];
+  }
+
+  private happens(accident: Accident): void {
+    const { engine } = this;
+    if (accident.kind === "recordsDrift") return recordDrift(engine);
+    const hosts = engine.hosts().filter(({ phase }) => phase === "ready");
+    const host = hosts[accident.pick % Math.max(1, hosts.length)];
+    if (host === undefined) return;
+    switch (accident.kind) {
+      case "drifts":
+        return engine.cloud.drift(host.id, { tags: { by: "hand" } });
+      case "losesRecord":
+        return this.losesRecord(keyOf(host.who));
+      case "dies":
+        // With its only member a cluster has lost more than a host.
+        if (host.who.name.startsWith("cp-")) return;
+        engine.cloud.kill(host.id);
+        this.serving = this.serving.filter((id) => id !== host.id);
+    }
+  }
+
+  private losesRecord(lost: NodeKey): void {
+    loseRecords(this.engine, (key) => key === lost);
+  }
+
+  /** What is wanted and there. */
+  private alive(): string[] {
+    const { engine } = this;
+    const target = new Set(engine.prior.transaction?.target.nodes.map(keyOf));
+    return engine
+      .alive()
+      .filter(({ who, phase }) => phase === "ready" && target.has(keyOf(who)))
+      .map(({ id }) => id);
+  }
+}
+
+/** What a history has ended or broken that was to stay, and how its commands ended. */
+export async function lostIn({ joins, commands }: RecordHistory): Promise<{
+  readonly lost: readonly string[];
+  readonly outcomes: readonly string[];
+}> {
+  const traits = { ...plainWorld, joins };
+  const engine = await FakeEngine.running(wanted({ db: true, extra: false }), {
+    traits,
+    adopt: true,
+  });
+  const course = new Course(engine);
+  for (const command of commands) {
+    await course.run(command);
+    if (course.lost.length > 0) break;
+  }
+  return course;
+}
