@@ -95,6 +95,14 @@ function withoutOldTargets(entries: readonly HistoryEntry[]): HistoryEntry[] {
     .toReversed();
 }
 
+/** Whether a revision is what an adoption found: rollbacks to it may have come after, and no other commit. Pure. */
+export function isAsAdopted({ history }: Pick<RevisionRecord, "history">): boolean {
+  const last = history.findLast(
+    ({ direction, ending }) => direction === "forward" && ending.kind === "committed",
+  );
+  return last?.goal?.kind === "adopt";
+}
+
 /** The recorded target of a revision; undefined when it is unknown or was dropped. Pure. */
 export function targetOfRevision(
   revision: RevisionRecord | undefined,

@@ -329,3 +329,32 @@ describe("a host that never comes up", () => {
     }
   });
 });
+
+describe("a host that an adoption found before it came up", () => {
+  const wanted = (tags: Record<string, string>) =>
+    desiredOf([
+      cluster(),
+      machine("cp", { controlPlane: "1.34.2" }),
+      machine("db", { tags }),
+      machine("web"),
+    ]);
+
+  it("gets a successor from the next up, also after a change that was rolled back", async () => {
+    for (const fails of [false, true]) {
+      const engine = await FakeEngine.running(wanted({}), { adopt: true });
+      const [hanging] = engine.hosts().filter(({ who }) => who.name.startsWith("web-"));
+      engine.cloud.stall(hanging?.id ?? "");
+      engine.loseState();
+      assert.equal(outcomeText(await engine.up(wanted({}))), "done");
+      const refused: CommandFault[] = [{ at: "call", number: 0, what: "failForGood" }];
+      if (fails) assert.match(outcomeText(await engine.up(wanted({ a: "b" }), refused)), /^rolled/);
+      assert.equal(outcomeText(await engine.up(wanted({ a: "b" }))), "done");
+      const web = engine.hosts().filter(({ who }) => who.name.startsWith("web-"));
+      assert.deepEqual(
+        web.map(({ phase, id }) => [phase, id === hanging?.id]),
+        [["ready", false]],
+      );
+      assert.deepEqual(engine.cloud.watch.violations, []);
+    }
+  });
+});

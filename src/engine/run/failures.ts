@@ -1,3 +1,4 @@
+import { isAsAdopted } from "../../records/history.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import {
   CapstanError,
@@ -129,14 +130,15 @@ export function hostsLate(
 
 /**
  * What is given up for a failure: what did not come up in its time, and was not there before. What the revision has was up once, and is
- * for a health check to judge. Undefined: nothing. Pure.
+ * for a health check to judge; a revision of an adoption has hosts as they were found, up or not. Undefined: nothing. Pure.
  */
 export function givenUpAfter(
   failure: CapstanError | undefined,
   { revision }: Pick<PriorState, "revision">,
 ): GivenUp | undefined {
   if (!(failure instanceof HostsLate)) return undefined;
-  const before = new Set(revision?.target.nodes.map(keyOf));
+  const isProven = revision !== undefined && !isAsAdopted(revision);
+  const before = new Set(isProven ? revision.target.nodes.map(keyOf) : []);
   const late = Object.entries(failure.stuck).filter(([key]) => !before.has(key as NodeKey));
   return late.length === 0 ? undefined : Object.fromEntries(late);
 }
