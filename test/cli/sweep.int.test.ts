@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
-import { noteCluster } from "../../src/engine/sweep/cluster-registry.js";
+import { withRegistry } from "../../src/engine/backend/cluster-registry.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
@@ -44,11 +44,14 @@ describe("capstan sweep", () => {
     runAndTellUid,
   );
 
-  /** Writes a cluster down as one that was made from here. */
+  /** Writes a cluster down as one that was made from here and has ended. */
   const note = (clusterUid: string, cluster: string) => {
     const stack = cluster.replace("/", ".");
-    const rest = { provider: "local", backend: "own", notedAtMs: Date.now() };
-    noteCluster(sandbox.state, { clusterUid, cluster, stack, ...rest });
+    const rest = { provider: "local", backend: "own", notedAtMs: Date.now(), keeps: [] };
+    withRegistry(sandbox.state, (registry) => {
+      registry.note({ clusterUid, cluster, stack, ...rest });
+      registry.noteEnd(clusterUid, Date.now());
+    });
   };
 
   /** Makes resources of one life of a cluster behind everybody's back; ids in their order. */

@@ -33,6 +33,7 @@ import { planImport } from "../../src/engine/operations/import.js";
 import { comesFirst, survey } from "../../src/engine/operations/survey.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import type { Plan } from "../../src/plan/plan.js";
+import type { NotedCluster } from "../../src/sweep/clusters.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
 import type {
   PendingOperation,
@@ -111,6 +112,7 @@ export class FakeEngine {
   private readonly checkpoint: FakeCheckpoint = {
     resources: [],
     pending: [],
+    lives: new Map(),
     modifiedMs: new Map(),
   };
   /** The process of the last command: how far it got. */
@@ -153,6 +155,11 @@ export class FakeEngine {
 
   get calls() {
     return this.cloud.calls;
+  }
+
+  /** What is noted of the clusters that the stack has held, oldest first. */
+  get noted(): NotedCluster[] {
+    return [...this.checkpoint.lives.values()];
   }
 
   /** What `capstan plan` makes of the present state and cloud. Changes nothing. */

@@ -12,6 +12,7 @@ import { ManifestNotes } from "./manifest-notes.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
 import { fileBackendRoot, projectName } from "./project.js";
+import { makeStateFolder } from "./state-folder.js";
 import type { UserProject } from "./user-project.js";
 
 interface WorkspaceOptions {
@@ -105,7 +106,7 @@ export class Workspace {
 
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
   prepare(): void {
-    makeFolder(this.stateDir);
+    makeStateFolder(this.stateDir);
     if (!this.isOurs) return;
     makeFolder(this.workDir);
     if (this.ownBackend) makeFolder(join(this.stateDir, "pulumi"));

@@ -36,7 +36,7 @@ import { observe, type Observation } from "./observe.js";
 import type { RunOptions, RunResult } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
 import { withPending } from "./joining-hosts.js";
-import { importsOf, isRecording, shownBy } from "./run-goal.js";
+import { importsOf, isRecording, lifeOf, shownBy } from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
 import { isPassRecorded, livingAs } from "./pass-record.js";
@@ -100,6 +100,7 @@ export class Run {
   async toTheEnd(): Promise<RunResult> {
     refuseForeign(this.state, this.goal.stack);
     await this.options.engine.beginWork();
+    this.options.engine.noteLife(lifeOf(this.goal, this.options.provider));
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);
@@ -392,13 +393,18 @@ export class Run {
     this.state = await this.options.engine.readState(this.goal.stack);
   }
 
-  /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
+  /**
+   * Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. Two listings have
+   * shown nothing: that the cluster has ended is on record before its records go.
+   */
   private async clear(plan: RemainingPlan): Promise<void> {
     const { engine } = this.options;
     const [left] = cloudResources(this.state);
     if (left !== undefined) throw new Error(`${left.key} is recorded, and the records are to go`);
+    engine.noteEnd(this.goal.transaction.clusterUid);
     this.check(await engine.destroy(plan.stack, this.session()), "cannot clear");
     this.state = await engine.readState(plan.stack);
+    await engine.removeEmptyStack(plan.stack);
     this.closed = true;
   }
 

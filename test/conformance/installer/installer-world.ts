@@ -221,6 +221,9 @@ export class InstallerWorld {
       },
       refresh: (...about) => engine.refresh(...about),
       destroy: (...about) => engine.destroy(...about),
+      noteLife: (life) => engine.noteLife(life),
+      noteEnd: (clusterUid) => engine.noteEnd(clusterUid),
+      removeEmptyStack: (stack) => engine.removeEmptyStack(stack),
       assertAlive: () => engine.assertAlive(),
     };
   }
