@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import { type Desired, dottedName, objectsOf } from "../../src/api/types.js";
+import { type Desired, stackNamed, objectsOf } from "../../src/api/types.js";
 import { annotationsToldBy } from "../../src/records/host-machine.js";
 import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
 import {
@@ -134,7 +134,7 @@ export class FakeEngine {
   constructor(private readonly setup: EngineSetup = {}) {
     const { provider = localProvider(), traits = plainWorld, cluster = theCluster } = setup;
     this.cluster = cluster;
-    this.stack = dottedName(cluster);
+    this.stack = stackNamed(cluster);
     this.cloud = new FakeCloud(provider, this.clock, traits);
     this.provider = this.cloud.providerFor(new CommandProcess());
     this.cloud.hosts.isCommitted = () =>

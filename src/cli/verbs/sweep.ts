@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { SweepOptions } from "../commands/sweep.js";
 import { defaultGraceMinutes, defaultMaxSharePercent } from "../../sweep/limits.js";
-import { does } from "../execute.js";
+import { changes } from "../execute.js";
 import { clusterName, percentage, wholeNumber, withExamples, withTimeout } from "./options.js";
 
 /** The verb that cleans up after clusters: sweep. */
@@ -34,7 +34,7 @@ export function addSweepVerb(program: Command): void {
     ["capstan sweep --yes --grace 0", "also what was made a moment ago"],
     ["capstan sweep --yes --lost-cluster default/old", "also a cluster that no stack holds"],
   ]);
-  does<SweepOptions>(sweep, async ({ options, context }) => {
+  changes<SweepOptions>(sweep, async ({ options, context }) => {
     const { sweepCommand } = await import("../commands/sweep.js");
     return sweepCommand(options, context);
   });

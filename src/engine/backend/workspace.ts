@@ -11,7 +11,7 @@ import { addFile, makeFolder, replaceFile } from "./durable-files.js";
 import { ManifestNotes } from "./manifest-notes.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
-import { fileBackendRoot, projectName } from "./project.js";
+import { fileBackendRoot, projectName, withoutPasswords } from "./project.js";
 import { makeStateFolder } from "./state-folder.js";
 import type { UserProject } from "./user-project.js";
 
@@ -90,6 +90,11 @@ export class Workspace {
     const file = join(this.stateDir, "state-name");
     if (how === "makes") writeIfMissing(file, `${randomUUID()}\n`);
     return existsSync(file) ? readFileSync(file, "utf8").trim() : randomUUID();
+  }
+
+  /** Where the stacks are, as people may see it: the state folder, or the URL of a backend without its password. */
+  get place(): string {
+    return this.isShared ? withoutPasswords(this.backendUrl) : this.stateDir;
   }
 
   /** Whether commands on other machines may work on the same stacks. */

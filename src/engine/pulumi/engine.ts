@@ -10,7 +10,7 @@ import type { PassProgram } from "../../transaction/registration.js";
 import type { KnownProviders } from "../../records/storage-versions.js";
 import { BackendStacks } from "./backend-stacks.js";
 import { dropKeptState, keepState } from "../backend/checkpoint-repair.js";
-import { withRegistry } from "../backend/cluster-registry.js";
+import { notedClusters, withRegistry } from "../backend/cluster-registry.js";
 import {
   engineFailed,
   lockedByPulumi,
@@ -182,6 +182,11 @@ export class Engine {
     this.hasBegun = true;
   }
 
+  /** See Workspace.place. */
+  get place(): string {
+    return this.options.workspace.place;
+  }
+
   /** See Workspace.stateName. */
   stateName(how: "reads" | "makes"): string {
     return this.options.workspace.stateName(how);
@@ -224,6 +229,12 @@ export class Engine {
     const { stateDir, backendKey } = this.options.workspace;
     const note = { ...life, backend: backendKey, notedAtMs: this.clock.now() };
     withRegistry(stateDir, (registry) => registry.note(note));
+  }
+
+  /** Clusters that were made from the state folder in this backend, those that have ended included, oldest first. */
+  noted(): NotedCluster[] {
+    const { stateDir, backendKey } = this.options.workspace;
+    return notedClusters(stateDir).filter(({ backend }) => backend === backendKey);
   }
 
   /** Records the end of a cluster of which two listings have shown nothing, before its records go. */

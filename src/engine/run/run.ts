@@ -25,7 +25,7 @@ import {
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { finishNodes } from "./cluster-nodes.js";
-import { besideTheirHosts, foundNodes } from "./found-nodes.js";
+import { foundNodes, recordedFirst } from "./found-nodes.js";
 import { MemberCare } from "./member-care.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
@@ -288,12 +288,14 @@ export class Run {
   }
 
   /**
-   * What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. So does what is to
-   * outlive a host that has one: it is let go after that.
+   * What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. So do a resource
+   * that the last revision made, whose record was deleted, and one that is released after its recorded host.
    */
   private async remove(removal: OrphanRemoval, plan: RemainingPlan): Promise<void> {
     this.inventory = undefined;
-    const early = this.nodesOf(besideTheirHosts(removal.resources, this.state), plan);
+    const { state: prior, observed, options, goal } = this;
+    const about = { goal: goal.transaction.goal, prior, provider: options.provider, ...observed };
+    const early = this.nodesOf(recordedFirst(removal.resources, about), plan);
     if (early.length > 0) return this.record(early, plan);
     const { going, staying, held } = await this.drains.removal(removal, this.waits());
     // It is told of one by one.
