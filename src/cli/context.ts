@@ -199,8 +199,8 @@ export async function findTools(context: CommandContext): Promise<PulumiToolchai
 }
 
 /**
- * The workspace of a command, ready for use, with the Pulumi that goes with it. Throws NOT_FOUND for a command that changes what is
- * recorded where there is no state.
+ * The workspace of a command, ready for use, with the Pulumi that goes with it. Throws NOT_FOUND for a command that changes
+ * records where there is no state.
  */
 export async function openWorkspace(
   options: GlobalOptions,

@@ -36,7 +36,7 @@ export function does<O extends GlobalOptions>(
   });
 }
 
-/** Makes `work` what a verb does that changes what is recorded: it makes no state where there is none. */
+/** Makes `work` the action of a verb that changes records: it makes no state where there is none. */
 export function changes<O extends GlobalOptions>(command: Command, work: Work<O>): Command {
   return does(command, work, "changes");
 }

@@ -117,7 +117,7 @@ export function isComplete({ unreadable, notListed }: LeftoverReport): boolean {
   return unreadable.length === 0 && notListed.every(({ kind }) => kind === "unable");
 }
 
-/** How a person consents to what is not garbage by itself; empty where nothing waits for that. Ends with a line end. */
+/** How a person consents to the deletion of lost clusters and of data; empty where neither was found. Ends with a line end. */
 export function consentText(waits: readonly SweepItem[]): string {
   const lost = new Set(
     waits.filter(({ kind }) => kind === "lost").map(({ resource }) => resource.who.cluster),

@@ -35,7 +35,7 @@ describe("verbs that only read", () => {
     await sandbox.assertSound("default.demo");
   });
 
-  it("and those that change what is recorded make none either", async () => {
+  it("and verbs that change records make no state either", async () => {
     for (const words of [["destroy", "default/demo"], ["rollback", "default/demo"], ["sweep"]]) {
       const { stderr } = await sandbox.capstan(1, ...words, "--yes");
       assert.match(stderr, /there is no state in \S+state\n/, words.join(" "));

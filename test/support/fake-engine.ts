@@ -157,7 +157,7 @@ export class FakeEngine {
     return this.cloud.calls;
   }
 
-  /** What is noted of the clusters that the stack has held, oldest first. */
+  /** The notes on the clusters that the stack has held, oldest first. */
   get noted(): NotedCluster[] {
     return [...this.checkpoint.lives.values()];
   }

@@ -40,7 +40,7 @@ import { activityOf, holdAgainstLaws } from "./pass-laws.js";
 import type { FakeCloud } from "./fake-cloud.js";
 import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./fake-records.js";
 
-/** What survives every command: the checkpoint of one stack, and what is noted of the clusters that it has held. */
+/** What survives every command: the checkpoint of one stack, and the notes on the clusters that it has held. */
 export interface FakeCheckpoint {
   resources: readonly RecordedResource[];
   pending: readonly PendingOperation[];

@@ -86,7 +86,7 @@ describe("law 6 in a sweep: unknown never leads to a deletion", () => {
 
   for (const [what, find] of [
     ["a lost stack were taken for an end", "howLost(cluster, input),"],
-    ["nobody asked about data", "howKept(resource, cluster, input),"],
+    ["data needed no consent", "howKept(resource, cluster, input),"],
   ] as const) {
     it(`would not hold if ${what}`, async () => {
       const asked = { module: "test/sweep/sweep-inputs.js", own: sweepInputs };
@@ -117,7 +117,7 @@ describe("law 6 in a sweep: unknown never leads to a deletion", () => {
         index === choice % 3 ? { ...one, hasEnded: false } : one,
       ),
     }),
-    "no note says what is to be kept": ({ clusters, ...input }) => ({
+    "no note says which data to keep": ({ clusters, ...input }) => ({
       ...input,
       clusters: clusters.map(({ keeps: _, ...one }) => one),
     }),

@@ -41,7 +41,7 @@ export const ends: fc.Arbitrary<End> = fc.record({
   ),
 });
 
-/** What is wrong with a sweep after a life whose end may have been killed, and after the next try has ended it. */
+/** Defects of a sweep after a life whose end may have been killed, and after the next try has ended it. */
 export async function breachesOf({ by, fault }: End): Promise<{
   readonly hasEnded: boolean;
   readonly breaches: readonly string[];

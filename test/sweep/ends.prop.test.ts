@@ -5,7 +5,7 @@ import { inMutant } from "../support/mutant.js";
 import * as ends from "./ended-lives.js";
 
 describe("the end of a cluster", () => {
-  it("makes garbage of what is left only once a destroy, or a first up that is rolled back, has recorded it", async () => {
+  it("makes garbage of late resources only once a destroy, or the rollback of a first up, has recorded it", async () => {
     const seen = { ended: 0, killed: 0 };
     const property = fc.asyncProperty(ends.ends, async (end) => {
       const { hasEnded, breaches } = await ends.breachesOf(end);

@@ -93,7 +93,7 @@ export function sweptIn(input: SweepInput): Observed[] {
 }
 
 /**
- * Ids of what is swept although it is no garbage: no stack holds its cluster, whose end was never recorded and which no
+ * Ids of swept resources that are no garbage: no stack holds its cluster, whose end was never recorded and which no
  * person has named; or it may hold data to keep, and no person has spoken of that.
  */
 export function sweptUnasked(input: SweepInput): string[] {

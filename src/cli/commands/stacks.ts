@@ -12,7 +12,7 @@ import { type CommandContext, loadManifests, type Voice } from "../context.js";
 import { type KnownStacks, stackMeant } from "../stack-meant.js";
 import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 
-/** What is asked which stacks there are, and which clusters there were. */
+/** The stacks of a backend, and the clusters that were noted for it. */
 interface Stacks extends Pick<Engine, "noted"> {
   readonly stacks: Pick<Engine["stacks"], "list">;
 }
@@ -97,13 +97,13 @@ export async function nothingRecorded(
   });
 }
 
-/** What is said where a verb finds no cluster at all. */
+/** The text of a verb that finds no cluster at all. */
 export function noClustersText({ place }: Pick<Engine, "place">): string {
   return `No clusters in ${place}. Next: capstan up -f DIR\n`;
 }
 
 /** The cluster that a stack held last, if it was made from this state folder. */
-export function lastLife(stack: string, engine: Pick<Engine, "noted">): NotedCluster | undefined {
+function lastLife(stack: string, engine: Pick<Engine, "noted">): NotedCluster | undefined {
   return engine.noted().findLast((one) => one.stack === stack);
 }
 
@@ -134,7 +134,7 @@ export function tellEnd(
   return true;
 }
 
-/** Throws NOT_FOUND for the first stack that neither the backend nor a note knows: whoever named it meant another one. */
+/** Throws NOT_FOUND for the first stack that neither the backend nor a note knows: the name is a mistake. */
 export async function refuseUnknown(
   verb: string,
   stacks: readonly string[],

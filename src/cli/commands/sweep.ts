@@ -95,7 +95,7 @@ function waitsForConsent(items: readonly SweepItem[]): SweepItem[] {
   return items.filter(({ kind }) => kind === "lost" || kind === "kept");
 }
 
-/** Throws NOT_FOUND for a name that is no lost cluster's: whoever gave it meant another one. */
+/** Throws NOT_FOUND for a name that is no lost cluster's. */
 function refuseOthers(named: readonly string[], { clusters, seen }: LeftoverReport): void {
   const lost = lostAmong(clusters, seen.views).map(({ cluster }) => cluster);
   const wrong = named.find((name) => !lost.includes(name));

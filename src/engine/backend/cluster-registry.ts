@@ -150,7 +150,7 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
 }
 
-/** Another process may do the same at the same time: the version counts that is there once nobody else writes. */
+/** Another process may upgrade it first: the version is read again inside the transaction. */
 function upgrade(database: DatabaseSync): void {
   database.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
   try {
