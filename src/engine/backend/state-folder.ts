@@ -10,8 +10,8 @@ const ownDatabase = /^(clusters|local-cloud|locks)\.db(-\w+)?$/;
  * own files is kept out of the user's repository.
  */
 export function makeStateFolder(stateDir: string): void {
-  const isOurs =
-    !existsSync(stateDir) || readdirSync(stateDir).every((name) => ownDatabase.test(name));
+  const isNew = !existsSync(stateDir);
   makeFolder(stateDir);
+  const isOurs = isNew || readdirSync(stateDir).every((name) => ownDatabase.test(name));
   if (isOurs) addFile(join(stateDir, ".gitignore"), "*\n");
 }
