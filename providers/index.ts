@@ -9,7 +9,6 @@ import type { Clock, InfrastructureProvider } from "../src/provider/port.js";
 import { LocalCloud } from "./local/cloud.js";
 import type { FileUse } from "./local/file/cloud-file.js";
 
-export type { FileUse };
 import { LocalProvider } from "./local/provider.js";
 import { loadProviders, type Origin, type OutsideProviders, refuseClashes } from "./outside.js";
 

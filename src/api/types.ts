@@ -78,15 +78,13 @@ export function clusterNameOf(cluster: ClusterObject): string {
 /** A name becomes a part of paths and keys. Source: https://www.pulumi.com/docs/iac/concepts/stacks/#stack-naming */
 const stackNamePattern = /^[A-Za-z0-9][\w.-]*$/;
 
-/** What somebody means who writes "default/prod" or "default.prod", if that can be a stack. Pure. */
-export function dottedName(word: string): string {
-  return word.replace("/", ".");
-}
-
-/** The same as the name of a stack. Throws BAD_USAGE for what can be none. Pure. */
+/**
+ * The stack of a cluster that is named "default/prod" or "default.prod", however long the name is; the name of a stack
+ * is its own. Throws BAD_USAGE for what can be none. Pure.
+ */
 export function stackNamed(word: string): string {
-  const name = dottedName(word);
-  if (stackNamePattern.test(name)) return name;
+  const full = word.replace("/", ".");
+  if (stackNamePattern.test(full)) return fittingStackName(full);
   throw new CapstanError({
     code: "BAD_USAGE",
     source: "user",
@@ -102,7 +100,10 @@ export const maxStackNameLength = 100;
 export function stackNameOf(cluster: {
   readonly metadata: Pick<ClusterObject["metadata"], "namespace" | "name">;
 }): string {
-  const full = `${cluster.metadata.namespace}.${cluster.metadata.name}`;
+  return fittingStackName(`${cluster.metadata.namespace}.${cluster.metadata.name}`);
+}
+
+function fittingStackName(full: string): string {
   if (full.length <= maxStackNameLength) return full;
   const hash = digestOf(full, 8);
   return `${full.slice(0, maxStackNameLength - hash.length - 1)}-${hash}`;

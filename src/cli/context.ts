@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
 import { ensurePulumi, type PulumiToolchain } from "#toolchain";
-import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
+import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
 import { isSecretName } from "../api/scrubber.js";
@@ -64,7 +64,7 @@ export interface Voice {
 /** Everything a command works with. */
 export interface CommandContext extends Voice {
   readonly stateDir: string;
-  readonly use: FileUse;
+  readonly use: StateUse;
   /** Somebody said where the state is, by an option or a variable. */
   readonly isStateNamed: boolean;
   readonly clock: Clock;
@@ -101,8 +101,11 @@ function emitJson(terminal: Pick<Terminal, "document">, json: LeavingText): void
   terminal.document(asVerbatim(visible(`${json}\n`)));
 }
 
+/** What a verb does with a state: one that `makes` it is the only one that makes a state folder. */
+export type StateUse = "reads" | "changes" | "makes";
+
 interface ContextMeans {
-  readonly use: FileUse;
+  readonly use: StateUse;
   readonly interruption: Interruption;
   readonly voice: Voice;
 }
@@ -135,7 +138,7 @@ export function makeContext(
         loads: (modules, base) =>
           voice.tell(`runs code of the project: ${modules.join(", ")}, seen from ${base}`),
       },
-      use,
+      use === "reads" ? "reads" : "changes",
       voice.secrets,
     ),
     interruption,
@@ -195,7 +198,10 @@ export async function findTools(context: CommandContext): Promise<PulumiToolchai
   return found;
 }
 
-/** The workspace of a command, ready for use, with the Pulumi that goes with it. */
+/**
+ * The workspace of a command, ready for use, with the Pulumi that goes with it. Throws NOT_FOUND for a command that changes
+ * records where there is no state.
+ */
 export async function openWorkspace(
   options: GlobalOptions,
   context: CommandContext,
@@ -211,7 +217,8 @@ export async function openWorkspace(
     }),
   );
   context.tell(`stacks are in ${withoutPasswords(workspace.backendUrl)}`);
-  if (context.use === "changes" || workspace.exists) workspace.prepare();
+  if (context.use === "changes" && !workspace.exists) throw noState(workspace);
+  if (context.use === "makes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
 }
 
@@ -256,13 +263,12 @@ export async function openRecords(
   return engine;
 }
 
-function noState({ stateDir, backendUrl, isShared }: Workspace): CapstanError {
-  const where = isShared ? withoutPasswords(backendUrl) : stateDir;
+function noState({ place }: Workspace): CapstanError {
   return new CapstanError({
     code: "NOT_FOUND",
     source: "user",
-    subject: where,
-    message: `there is no state in ${where}`,
+    subject: place,
+    message: `there is no state in ${place}`,
     hint: "name the state that the clusters were made with; nothing was made",
   });
 }

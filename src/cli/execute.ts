@@ -2,8 +2,7 @@ import { CapstanError, isCapstanError } from "../api/error.js";
 import { toldAsStorage } from "../api/storage-failure.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Command } from "commander";
-import type { FileUse } from "../../providers/index.js";
-import type { CommandContext, GlobalOptions, Voice } from "./context.js";
+import type { CommandContext, GlobalOptions, StateUse, Voice } from "./context.js";
 import { exitCodeOf, exitCodes } from "./exit.js";
 import { markedLines } from "./marked-lines.js";
 
@@ -28,13 +27,18 @@ type Work<O extends GlobalOptions> = (
 export function does<O extends GlobalOptions>(
   command: Command,
   work: Work<O>,
-  use: FileUse = "changes",
+  use: StateUse = "makes",
 ): Command {
   // Too many operands are told about in execute, with what was probably meant.
   return command.allowExcessArguments().action(async (...given: unknown[]) => {
     const operands = given.slice(0, command.registeredArguments.length) as never[];
     await execute<O>(command, use, (call) => work(call, ...operands));
   });
+}
+
+/** Makes `work` the action of a verb that changes records: it makes no state where there is none. */
+export function changes<O extends GlobalOptions>(command: Command, work: Work<O>): Command {
+  return does(command, work, "changes");
 }
 
 /** Makes `work` what a verb does that only looks: it makes no state where there is none. */
@@ -44,7 +48,7 @@ export function looks<O extends GlobalOptions>(command: Command, work: Work<O>):
 
 async function execute<O extends GlobalOptions>(
   command: Command,
-  use: FileUse,
+  use: StateUse,
   work: (call: Call<O>) => Promise<number> | number,
 ): Promise<void> {
   const { makeContext, makeVoice } = await import("./context.js");

@@ -1,12 +1,13 @@
 // Words of completions that are read from records: numbers of transactions, and names of what is recorded.
 
-import { stackNamed } from "../api/types.js";
+import { notedClusters } from "../engine/backend/cluster-registry.js";
 import { CheckpointReader } from "../engine/backend/checkpoint-reader.js";
 import { StackKeys } from "../engine/backend/stack-keys.js";
 import { type StackState, stateOf } from "../engine/backend/state.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import type { NumberedTransaction } from "./completions.js";
 import { stateItems } from "./state-report.js";
+import { stackMeant } from "./stack-meant.js";
 import { historyReport } from "./history-report.js";
 
 /**
@@ -17,8 +18,9 @@ export async function numberedTransactions(
   named: readonly string[],
   workspace: Workspace,
 ): Promise<NumberedTransaction[]> {
-  const meant = named.length > 0 ? named : (workspace.stackNames() ?? []);
-  const [stack, ...others] = meant.map(stackNamed);
+  const stacks = workspace.stackNames() ?? [];
+  const meant = named.length > 0 ? named.map((word) => stackOf(word, workspace)) : stacks;
+  const [stack, ...others] = meant;
   if (stack === undefined || others.length > 0) return [];
   const state = await stateWithoutPulumi(stack, workspace);
   if (state === undefined) return [];
@@ -30,8 +32,13 @@ export async function numberedTransactions(
 
 /** What `capstan state list` names of a stack, told in the same way. */
 export async function recordsOfStack(named: string, workspace: Workspace): Promise<string[]> {
-  const state = await stateWithoutPulumi(stackNamed(named), workspace);
+  const state = await stateWithoutPulumi(stackOf(named, workspace), workspace);
   return state === undefined ? [] : stateItems(state).map(({ key }) => key);
+}
+
+function stackOf(word: string, workspace: Workspace): string {
+  const noted = notedClusters(workspace.stateDir);
+  return stackMeant(word, { stacks: workspace.stackNames() ?? [], noted });
 }
 
 async function stateWithoutPulumi(

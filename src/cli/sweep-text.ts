@@ -117,9 +117,23 @@ export function isComplete({ unreadable, notListed }: LeftoverReport): boolean {
   return unreadable.length === 0 && notListed.every(({ kind }) => kind === "unable");
 }
 
+/** How a person consents to the deletion of lost clusters and of data; empty where neither was found. Ends with a line end. */
+export function consentText(waits: readonly SweepItem[]): string {
+  const lost = new Set(
+    waits.filter(({ kind }) => kind === "lost").map(({ resource }) => resource.who.cluster),
+  );
+  const lines = [...lost].map(
+    (cluster) =>
+      `Cluster ${cluster} may run: bring its stack back, take it over with capstan up --adopt, or see what capstan sweep --lost-cluster ${cluster} would delete`,
+  );
+  if (waits.some(({ kind }) => kind === "kept"))
+    lines.push("Volumes that may be kept: see what capstan sweep --kept-data would delete");
+  return lines.map((line) => `${line}\n`).join("");
+}
+
 /** What a sweep that would delete too much is refused with. */
 export function frozenText({ share: { toDelete, owned }, maxSharePercent }: SweepReport): string {
-  return `${toDelete} of ${counted(owned, "resource")} is more than ${maxSharePercent} %, and a lost state looks exactly like that`;
+  return `${toDelete} of ${counted(owned, "resource")} is more than ${maxSharePercent} %, and a damaged state looks exactly like that`;
 }
 
 /** How a sweep ended: numbers, and what could not be deleted with what stood in the way. */

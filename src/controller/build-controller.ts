@@ -1,6 +1,5 @@
 import { NodeReports } from "../engine/run/node-reports.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { noteCluster } from "../engine/sweep/cluster-registry.js";
 import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
@@ -21,8 +20,6 @@ export interface ControllerSettings extends Pick<
 > {
   /** Random UUIDs. */
   readonly newUuid: () => string;
-  /** Where it is noted which clusters there were. */
-  readonly stateDir: string;
   readonly interruption: Interruption;
   /** Engine processes at the same time. */
   readonly engines: number;
@@ -55,7 +52,7 @@ interface BuiltController {
  * changes clouds while it lasts and not a moment longer: that is no choice of the caller's.
  */
 export function buildController(settings: ControllerSettings, watched: Watched): BuiltController {
-  const { clock, stateDir, interruption, engines, notice, newUuid, ...options } = settings;
+  const { clock, interruption, engines, notice, newUuid, ...options } = settings;
   const { source, sink, term, guard, queueObserver: observer } = watched;
   const providers = withinTerm(watched);
   const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
@@ -103,15 +100,6 @@ export function buildController(settings: ControllerSettings, watched: Watched):
     newClusterUid: () => clusterUidOf(newUuid(), ownerMark),
     newDigestKey: newUuid,
     ownerMark,
-    noteCluster: ({ transaction, cluster, stack }, provider) =>
-      noteCluster(stateDir, {
-        clusterUid: transaction.clusterUid,
-        cluster,
-        stack,
-        provider: provider.name,
-        backend: workspace.backendKey,
-        notedAtMs: clock.now(),
-      }),
   });
   return { controller, queue, providers };
 }

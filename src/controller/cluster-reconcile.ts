@@ -196,7 +196,6 @@ export class ClusterReconcile {
     }
     sink(key, { kind: "planned", plan });
     await engine.ensureStack(plan.stack, state);
-    options.noteCluster(plan, provider);
     const begunAtMs = clock.now();
     let last = { state, observation };
     const offer = () => {

@@ -4,7 +4,6 @@ import type { OpenWorkload } from "../engine/run/workload-cluster.js";
 import type { ClusterSource } from "../source/cluster-source.js";
 import type { Intent } from "../source/intent.js";
 import type { OwnerMark } from "../records/cluster-uid.js";
-import type { Plan } from "../plan/plan.js";
 import type { Clock, InfrastructureProvider } from "../provider/port.js";
 import type { EventSink } from "./reconcile-event.js";
 
@@ -33,8 +32,6 @@ export interface ReconcilerOptions {
   readonly openWorkload: OpenWorkload;
   /** What Nodes say, of all clusters. */
   readonly nodeReports: NodeReports;
-  /** Notes a cluster UID before the first call to its cloud. */
-  readonly noteCluster: (plan: Plan, provider: InfrastructureProvider) => void;
   newClusterUid(): string;
   newDigestKey(): string;
   /** Of the clusters that it makes; undefined: none. */

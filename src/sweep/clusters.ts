@@ -1,3 +1,4 @@
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { StackView } from "./stack-view.js";
 
 /** A cluster UID that was minted, or taken over, through a state folder. */
@@ -12,6 +13,10 @@ export interface NotedCluster {
   readonly backend: string;
   /** When it was first noted, milliseconds since the epoch. */
   readonly notedAtMs: number;
+  /** When two listings showed that nothing of it was left, and its records went; absent: that never happened. */
+  readonly endedAtMs?: number;
+  /** `keptForm` of what its targets kept when a host goes (whenHostGoes: keep); absent: unknown. */
+  readonly keeps?: readonly string[];
 }
 
 /** One life of a cluster that is ours to sweep after. */
@@ -23,6 +28,15 @@ export interface KnownCluster {
   readonly stacks: readonly string[];
   /** It was last changed through another backend: what is recorded in this one is outdated. */
   readonly movedAway: boolean;
+  /** Its end was recorded. */
+  readonly hasEnded: boolean;
+  /** As `NotedCluster.keeps`. */
+  readonly keeps?: readonly string[];
+}
+
+/** "LocalVolume data": a dependent resource of any host of a cluster, by its kind and its name beside the host's. Pure. */
+export function keptForm(kind: string, name: string): string {
+  return `${kind} ${name}`;
 }
 
 /**
@@ -35,9 +49,21 @@ export function knownClusters(
   views: readonly StackView[],
 ): KnownCluster[] {
   const known = new Map<string, KnownCluster>();
+  const notes = new Map(noted.map((one) => [one.clusterUid, one]));
   const add = (clusterUid: string, cluster: string, stack: string) => {
     const stacks = new Set([...(known.get(clusterUid)?.stacks ?? []), stack]);
-    known.set(clusterUid, { clusterUid, cluster, stacks: [...stacks].sort(), movedAway: false });
+    const { endedAtMs, keeps } = notes.get(clusterUid) ?? {};
+    known.set(
+      clusterUid,
+      omitUndefined({
+        clusterUid,
+        cluster,
+        stacks: [...stacks].sort(),
+        movedAway: false,
+        hasEnded: endedAtMs !== undefined,
+        keeps,
+      }),
+    );
   };
   for (const one of noted) {
     if (one.backend === backend) add(one.clusterUid, one.cluster, one.stack);

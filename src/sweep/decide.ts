@@ -1,7 +1,8 @@
 import { nodeKey } from "../graph/graph.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { KeptSecret, Observed } from "../provider/port.js";
-import type { KnownCluster } from "./clusters.js";
+import { hostsInName } from "../records/host-name.js";
+import { keptForm, type KnownCluster } from "./clusters.js";
 import type { DeletionShare } from "./limits.js";
 import { type StackView, wantedKey } from "./stack-view.js";
 
@@ -13,10 +14,19 @@ export interface Listing {
   readonly secrets?: readonly KeptSecret[];
 }
 
+/** What a person has allowed beyond garbage. */
+export interface SweepConsent {
+  /** "<namespace>/<name>" of clusters that no stack holds and whose end was never recorded. */
+  readonly lostClusters: readonly string[];
+  /** Resources that may hold data to be kept (whenHostGoes: keep). */
+  readonly keptData: boolean;
+}
+
 export interface SweepInput {
   readonly nowMs: number;
   /** A resource younger than this may belong to something that is not recorded yet. */
   readonly graceMs: number;
+  readonly consent: SweepConsent;
   readonly clusters: readonly KnownCluster[];
   /** Every stack of the backend. */
   readonly views: readonly StackView[];
@@ -25,9 +35,11 @@ export interface SweepInput {
 
 /**
  * What is to become of a resource: only `sweep` is deleted. `foreign` is somebody else's, `wanted` is in
- * use, `unknown` could be, `busy` is in the hands of a command, and `young` is given time.
+ * use, `unknown` could be, `busy` is in the hands of a command, and `young` is given time. `lost` is of a cluster whose
+ * stack is not here and whose end was never recorded, and `kept` may hold data to keep: both need a person's consent.
  */
-export type SweepKind = "sweep" | "young" | "wanted" | "busy" | "foreign" | "unknown";
+export type SweepKind =
+  "sweep" | "young" | "wanted" | "busy" | "foreign" | "unknown" | "lost" | "kept";
 
 export interface SweepItem {
   readonly kind: SweepKind;
@@ -48,8 +60,8 @@ export function sweepName({
 
 /**
  * Decides on everything that exists with our marks, in the order of the listings; what is gone is left
- * out. A secret is wanted as long as its host is. Nothing is swept unless its UID is ours (law 5) and everything that could want it was read and
- * does not (law 6). Pure.
+ * out. A secret is wanted as long as its host is. Nothing is swept unless its UID is ours (law 5), everything that could want it was read and
+ * does not, and its cluster is held by a stack or has an end on record (law 6). Pure.
  */
 export function decideSweep(input: SweepInput): SweepItem[] {
   const clusters = new Map(input.clusters.map((one) => [one.clusterUid, one]));
@@ -91,10 +103,12 @@ function decide(
     whoWants(resource, input.views),
     whatIsUnknown(resource, cluster, input.views),
     whoIsBusy(cluster, input.views),
+    howLost(cluster, input),
     howYoung(resource, input),
+    howKept(resource, cluster, input),
   ];
   const keeps = reasons.find((reason) => reason !== undefined);
-  return keeps ?? { kind: "sweep", reason: whyNobodyWants(cluster, input.views) };
+  return keeps ?? { kind: "sweep", reason: whyGarbage(cluster, input.views) };
 }
 
 function whoWants(resource: Observed, views: readonly StackView[]): Decision | undefined {
@@ -154,10 +168,36 @@ function howYoung({ createdAtMs }: Observed, { nowMs, graceMs }: SweepInput): De
   return { kind: "young", reason: `it is younger than ${graceMs / 60_000} min` };
 }
 
-function whyNobodyWants(cluster: KnownCluster, views: readonly StackView[]): string {
-  return isHeld(cluster, views)
-    ? `${cluster.stacks.join(", ")} neither records nor wants it`
-    : "no stack holds its cluster any more";
+/** Clusters that no stack holds and whose end was never recorded: a stack file is lost, or `pulumi stack rm` took it. Pure. */
+export function lostAmong(
+  clusters: readonly KnownCluster[],
+  views: readonly StackView[],
+): KnownCluster[] {
+  return clusters.filter((one) => !one.hasEnded && !isHeld(one, views));
+}
+
+function howLost(cluster: KnownCluster, { views, consent }: SweepInput): Decision | undefined {
+  if (lostAmong([cluster], views).length === 0) return undefined;
+  if (consent.lostClusters.includes(cluster.cluster)) return undefined;
+  return { kind: "lost", reason: "no stack holds its cluster, whose end was never recorded" };
+}
+
+/** Of a dependent resource that no note speaks of, only a person can tell whether it is to be kept. */
+function howKept(
+  { who: { kind, name } }: Observed,
+  { keeps }: KnownCluster,
+  { consent }: SweepInput,
+): Decision | undefined {
+  const forms = hostsInName(name).map((host) => keptForm(kind, name.slice(`${host}-`.length)));
+  if (consent.keptData || !forms.some((form) => keeps?.includes(form) ?? true)) return undefined;
+  return { kind: "kept", reason: "it may hold data to keep (whenHostGoes: keep)" };
+}
+
+function whyGarbage(cluster: KnownCluster, views: readonly StackView[]): string {
+  if (isHeld(cluster, views)) return `${cluster.stacks.join(", ")} neither records nor wants it`;
+  return cluster.hasEnded
+    ? "its cluster has ended"
+    : "no stack holds its cluster, and --lost-cluster names it";
 }
 
 function isHeld({ clusterUid }: KnownCluster, views: readonly StackView[]): boolean {

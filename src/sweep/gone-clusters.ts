@@ -5,9 +5,9 @@ import type { StackView } from "./stack-view.js";
 export const mostGoneNames = 50;
 
 /**
- * Clusters of a backend that were made once and that no stack holds any more, newest first, one for each provider and
+ * Clusters of a backend that have ended and that no stack holds, newest first, one for each provider and
  * name: their controllers knew no namespaces, so what one of that name has left is another's of it too. Of a name that a
- * cluster still bears, or that an unreadable stack may hold, there is none. Pure.
+ * cluster still bears, or may bear since its stack cannot be read or is lost, there is none. Pure.
  */
 export function goneClusters(
   noted: readonly NotedCluster[],
@@ -26,8 +26,10 @@ export function goneClusters(
     }
   }
   const newestFirst = noted.toSorted((one, other) => other.notedAtMs - one.notedAtMs);
-  // What another backend holds may live on.
-  for (const one of noted) if (one.backend !== backend) held.add(nameKey(one));
+  // A cluster that another backend holds, or that no end is recorded of, may live on.
+  for (const one of noted) {
+    if (one.backend !== backend || one.endedAtMs === undefined) held.add(nameKey(one));
+  }
   return newestFirst.filter((one) => {
     const key = nameKey(one);
     const isGone = !held.has(key);

@@ -244,7 +244,10 @@ export async function finalDestroy(
   if (recovered.place?.kind === "found") await scene.run(wordsOf(operation, "adopt", stack));
   const command = startDestroy(sandbox, stack);
   const code = await exitCodeOf(command);
-  if (code !== 0) return nowhere(`the last destroy ${endText(code)}: ${lastWords(command.said)}`);
+  // Of a cluster whose first command was killed before it noted anything, there is nothing to be found.
+  const isNowhere = code === 1 && recovered.place?.kind === "nothing";
+  if (code !== 0 && !isNowhere)
+    return nowhere(`the last destroy ${endText(code)}: ${lastWords(command.said)}`);
   return { ...recovered, verdict: await scene.judge({ kind: "nothing" }) };
 }
 

@@ -23,7 +23,7 @@ export interface PlaceVerdict extends Judgement {
 /** Holds the local cloud, state and a place against each other. */
 export async function judgePlace(scene: LocalScene, place: Place): Promise<PlaceVerdict> {
   const own = scene.own();
-  const deployment = await scene.sandbox.deploymentIfAny(scene.stack);
+  const deployment = await scene.sandbox.deployment(scene.stack);
   const judgement = judge(own, deployment);
   const verdict = (unwanted: readonly string[], more: Partial<Judgement> = {}): PlaceVerdict => ({
     ...judgement,

@@ -35,6 +35,14 @@ describe("verbs that only read", () => {
     await sandbox.assertSound("default.demo");
   });
 
+  it("and verbs that change records make no state either", async () => {
+    for (const words of [["destroy", "default/demo"], ["rollback", "default/demo"], ["sweep"]]) {
+      const { stderr } = await sandbox.capstan(1, ...words, "--yes");
+      assert.match(stderr, /there is no state in \S+state\n/, words.join(" "));
+    }
+    assert.equal(existsSync(sandbox.state), false);
+  });
+
   it("fail for a state that was named and is not there", async () => {
     for (const verb of ["status", "describe", "drift", "history"]) {
       const { stderr } = await sandbox.capstan(1, verb);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import pc from "picocolors";
-import { sweptText, type SweepReport, sweepText } from "../../src/cli/sweep-text.js";
+import { consentText, sweptText, type SweepReport, sweepText } from "../../src/cli/sweep-text.js";
 import type { LeftoverReport } from "../../src/engine/sweep/leftovers.js";
 import { type SweepItem, type SweepKind, shareOf } from "../../src/sweep/decide.js";
 import { isFrozen } from "../../src/sweep/limits.js";
@@ -16,14 +16,19 @@ const item = (kind: SweepKind, reason: string, shape: ResourceShape = {}): Sweep
   reason,
 });
 
-const noStack = "no stack holds its cluster any more";
+const ended = "its cluster has ended";
+const lost = "no stack holds its cluster, whose end was never recorded";
+const kept = "it may hold data to keep (whenHostGoes: keep)";
 const gone = { uid: "0c9f3f0e-5a8e-4b53-9d6b-0d0b4f6f2a11", cluster: "default/gone" };
 
 const items: readonly SweepItem[] = [
-  item("sweep", noStack, { ...gone, id: "net-1", name: "network", ageMinutes: 3_000 }),
-  item("sweep", noStack, { ...gone, id: "host-2", name: "workers-af5f5222-9-0", ageMinutes: 61 }),
+  item("sweep", ended, { ...gone, id: "net-1", name: "network", ageMinutes: 3_000 }),
+  item("sweep", ended, { ...gone, id: "host-2", name: "workers-af5f5222-9-0", ageMinutes: 61 }),
   item("sweep", "default.prod neither records nor wants it", { ageMinutes: undefined }),
   ...Array.from({ length: 9 }, (_, index) => item("wanted", "", { id: `w-${index}` })),
+  item("lost", lost, { uid: "uid-2", cluster: "default/lost", id: "l-1" }),
+  item("lost", lost, { uid: "uid-2", cluster: "default/lost", id: "l-2" }),
+  item("kept", kept, { id: "v-1" }),
   item("young", "it is younger than 60 min", { id: "y-1" }),
   item("busy", "transaction 3 of default.open is not finished", { cluster: "default/open" }),
   item("busy", "transaction 3 of default.open is not finished", { cluster: "default/open" }),
@@ -61,6 +66,12 @@ describe("what a sweep says", () => {
       assertGolden(`sweep-${columns}`, text);
     });
   }
+
+  it("says how a person decides about clusters that are lost and data that may be kept", () => {
+    assert.equal(consentText([]), "");
+    const waits = items.filter(({ kind }) => kind === "lost" || kind === "kept");
+    assertGolden("sweep-consent", consentText(waits));
+  });
 
   const sums: { name: string; look: Partial<LeftoverReport>; want: RegExp }[] = [
     {

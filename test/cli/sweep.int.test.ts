@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { join } from "node:path";
 import { LocalCloud, type LocalKind } from "../../providers/local/cloud.js";
 import type { JsonObject } from "../../src/api/json.js";
-import { noteCluster } from "../../src/engine/sweep/cluster-registry.js";
+import { withRegistry } from "../../src/engine/backend/cluster-registry.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
@@ -44,11 +44,14 @@ describe("capstan sweep", () => {
     runAndTellUid,
   );
 
-  /** Writes a cluster down as one that was made from here. */
+  /** Writes a cluster down as one that was made from here and has ended. */
   const note = (clusterUid: string, cluster: string) => {
     const stack = cluster.replace("/", ".");
-    const rest = { provider: "local", backend: "own", notedAtMs: Date.now() };
-    noteCluster(sandbox.state, { clusterUid, cluster, stack, ...rest });
+    const rest = { provider: "local", backend: "own", notedAtMs: Date.now(), keeps: [] };
+    withRegistry(sandbox.state, (registry) => {
+      registry.note({ clusterUid, cluster, stack, ...rest });
+      registry.noteEnd(clusterUid, Date.now());
+    });
   };
 
   /** Makes resources of one life of a cluster behind everybody's back; ids in their order. */
@@ -254,13 +257,55 @@ describe("capstan sweep", () => {
     assert.equal((await look(2)).doomed, 3);
   });
 
-  it("takes a lost state for one, not for leftovers", async () => {
-    note(demoUid, "default/demo");
+  it("deletes a cluster whose stack is lost only where a person names it, and data only where one says so", async () => {
+    sandbox.write({
+      machines: {
+        ...member.machines,
+        "db-0": { dataVolume: { gib: 1, whenHostGoes: "keep" } },
+      },
+    });
+    await sandbox.up();
     removeFolder(join(sandbox.state, "pulumi", ".pulumi"));
     const before = sandbox.ledgerEnd();
-    const { stderr } = await sandbox.capstan(5, "sweep", "--yes", "--grace", "0");
-    assert.match(stderr, /3 of 3 resources is more than 25 %, and a lost state looks exactly/);
+    const all = ["--yes", "--grace", "0", "--max-share", "100"];
+    const { stdout } = await sandbox.capstan(3, "sweep", ...all);
+    assert.match(stdout, /5 resources of default\/demo: no stack holds its cluster/);
+    assert.match(stdout, /capstan --state \S+ sweep --lost-cluster default\/demo/);
+    assert.deepEqual(
+      new Set(decisions(await look(2)).map((one) => one.split(" ")[0])),
+      new Set(["lost"]),
+    );
+    const { stderr } = await sandbox.capstan(1, "sweep", ...all, "--lost-cluster", "default/other");
+    assert.match(stderr, /default\/other: it is not lost\nhint: lost clusters: default\/demo/);
     assert.deepEqual(sandbox.mutations(before), []);
+    const named = ["--lost-cluster", "default/demo"];
+    await sandbox.capstan(3, "sweep", ...all, ...named);
+    const left = sandbox.alive().map(({ kind }) => kind);
+    assert.ok(left.includes("LocalVolume"), left.join());
+    await sandbox.capstan(0, "sweep", ...all, ...named, "--kept-data");
+    assert.deepEqual(sandbox.alive(), []);
+  });
+
+  it("leaves nothing of a cluster that was destroyed, whose end status and history tell", async () => {
+    await sandbox.capstan(0, "destroy", "--yes", "default/demo");
+    const said = /^Cluster default\/demo: destroyed at \d{4}-\d\d-\d\dT/;
+    assert.match((await sandbox.capstan(0, "status", "demo")).stdout, said);
+    assert.match((await sandbox.capstan(0, "history", "default/demo")).stdout, said);
+    assert.match((await sandbox.capstan(0, "status")).stdout, /^No clusters in \S+state\./);
+    const again = await sandbox.capstan(0, "destroy", "--yes", "default/demo");
+    assert.match(again.stdout, /it was destroyed at .*, nothing to destroy/);
+    const { stderr } = await sandbox.capstan(1, "destroy", "--yes", "default/nowhere");
+    assert.match(
+      stderr,
+      /cannot destroy default\.nowhere: nothing is recorded about it in \S+state\n/,
+    );
+    // A call that takes effect late.
+    const [late = ""] = await plant({ uid: demoUid, cluster: "default/demo", ageMs: old }, [
+      "LocalNetwork",
+      "network",
+    ]);
+    await sandbox.capstan(0, "sweep", "--yes", "--max-share", "100");
+    assert.ok(!aliveIds().includes(late));
   });
 
   it("goes on where one answer was lost or throttled", async () => {

@@ -49,7 +49,6 @@ describe("buildController", () => {
 
   const settingsWith = (clock: FakeClock, stop: AbortSignal) => ({
     clock,
-    stateDir: scratch.path,
     interruption: { stop, kill: stop },
     engines: 1,
     notice: () => {},

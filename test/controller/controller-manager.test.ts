@@ -54,7 +54,6 @@ describe("ControllerManager", () => {
       settings: {
         clock: systemClock,
         by: "test",
-        stateDir: "nowhere",
         interruption: { stop: stop.signal, kill: never },
         engines: 1,
         concurrency: 1,

@@ -114,7 +114,6 @@ describe("Controller", () => {
         if (!breaking.has(stack)) return work(engine as unknown as WorkEngine);
         return Promise.reject(new CapstanError({ code: "LOCKED", source: "user", message }));
       },
-      noteCluster: () => {},
       openWorkload: () => Promise.reject(new Error("no cluster is asked")),
       nodeReports: new NodeReports(() => Promise.reject(new Error("no cluster is asked"))),
       newClusterUid: () => "uid",

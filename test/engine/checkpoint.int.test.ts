@@ -65,9 +65,10 @@ describe("a state that is read without Pulumi", () => {
       },
     },
     {
-      name: "nothing, after a destroy",
+      name: "nothing, in a stack that Pulumi has made anew after a destroy",
       bring: async () => {
         await sandbox.capstan(0, "destroy", "--yes", demoStack);
+        await sandbox.pulumi(0, ["stack", "init", demoStack]);
       },
     },
   ];

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { ClusterRegistry } from "../../src/engine/sweep/cluster-registry.js";
+import { ClusterRegistry } from "../../src/engine/backend/cluster-registry.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import type { NotedCluster } from "../../src/sweep/clusters.js";
 import { failsWith } from "../support/errors.js";
@@ -62,6 +62,39 @@ describe("the registry of clusters", () => {
     assert.equal(changes[0], changes[1]);
   });
 
+  it("keeps the first time at which a cluster ended, until that lives again", () => {
+    note(prod);
+    using((registry) => {
+      registry.noteEnd(prod.clusterUid, 5_000);
+      registry.noteEnd(prod.clusterUid, 6_000);
+      registry.noteEnd("uid-unknown", 6_000);
+    });
+    assert.deepEqual(all(), [{ ...prod, endedAtMs: 5_000 }]);
+    note(prod);
+    assert.deepEqual(all(), [prod]);
+  });
+
+  it("keeps what any target of a cluster kept", () => {
+    note({ ...prod, keeps: ["LocalVolume data"] });
+    note({ ...prod, keeps: [] });
+    note({ ...prod, keeps: ["LocalVolume logs"] });
+    assert.deepEqual(all(), [{ ...prod, keeps: ["LocalVolume data", "LocalVolume logs"] }]);
+  });
+
+  it("reads the first layout: no end on record, and unknown what is kept", () => {
+    const database = new DatabaseSync(join(scratch.path, "clusters.db"));
+    database.exec(`CREATE TABLE clusters (cluster_uid TEXT PRIMARY KEY, cluster TEXT NOT NULL,
+      stack TEXT NOT NULL, provider TEXT NOT NULL, backend TEXT NOT NULL, noted_ms INTEGER NOT NULL) STRICT;
+      INSERT INTO clusters VALUES ('uid-1', 'default/prod', 'default.prod', 'local', 'own', 1000);
+      PRAGMA user_version = 1;`);
+    database.close();
+    assert.deepEqual(all(), [prod]);
+    note({ ...prod, keeps: [] });
+    assert.deepEqual(all(), [prod], "what its earlier targets kept stays unknown");
+    using((registry) => registry.noteEnd(prod.clusterUid, 5_000));
+    assert.deepEqual(all(), [{ ...prod, endedAtMs: 5_000 }]);
+  });
+
   it("serves two who have it open", () => {
     using((first) => {
       using((second) => {
@@ -79,10 +112,10 @@ describe("the registry of clusters", () => {
     note(prod);
     const file = join(scratch.path, "clusters.db");
     const database = new DatabaseSync(file);
-    database.exec("PRAGMA user_version = 2");
+    database.exec("PRAGMA user_version = 3");
     database.close();
     const bytes = readFileSync(file);
-    assert.throws(() => all(), failsWith("SCHEMA_NEWER", /layout 2/));
+    assert.throws(() => all(), failsWith("SCHEMA_NEWER", /layout 3/));
     assert.deepEqual(readFileSync(file), bytes);
   });
 

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ClusterRegistry } from "../../src/engine/sweep/cluster-registry.js";
+import { ClusterRegistry } from "../../src/engine/backend/cluster-registry.js";
 import {
   findAgain,
   findLeftovers,
@@ -12,7 +12,7 @@ import type { InfrastructureProvider, Observed } from "../../src/provider/port.j
 import { failsWith } from "../support/errors.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { scratchFolder } from "../support/scratch.js";
-import { minuteMs, nowMs, recorded, resource } from "../sweep/world.js";
+import { minuteMs, noConsent, nowMs, recorded, resource } from "../sweep/world.js";
 
 const none: StackState = { ...emptyState, foreign: [] };
 
@@ -30,6 +30,7 @@ describe("a look for leftovers", () => {
     clusterProvider = "toy";
   });
 
+  /** Of a cluster that has ended. */
   const note = (clusterUid = "uid-1", stack = "default.prod") => {
     const registry = ClusterRegistry.open(scratch.path);
     registry.note({
@@ -40,6 +41,7 @@ describe("a look for leftovers", () => {
       backend: "own",
       notedAtMs: 1,
     });
+    registry.noteEnd(clusterUid, 2);
     registry.close();
   };
 
@@ -69,6 +71,7 @@ describe("a look for leftovers", () => {
       backend: "own",
       providers: [toy],
       graceMs: 60 * minuteMs,
+      consent: noConsent,
       context: { clock: new FakeClock(nowMs), signal: stop, assertEngineAlive: () => {} },
     };
   };
@@ -127,7 +130,7 @@ describe("a look for leftovers", () => {
   it("reads again, after the listing, the stacks of clusters with leftovers", async () => {
     note();
     states = { "default.prod": [() => none], "default.other": [() => none] };
-    assert.deepEqual(await decided(), ["sweep: no stack holds its cluster any more"]);
+    assert.deepEqual(await decided(), ["sweep: its cluster has ended"]);
     assert.deepEqual(reads.slice(0, 2).sort(), ["default.other", "default.prod"]);
     assert.deepEqual(reads.slice(2), ["listing", "default.prod"]);
   });

@@ -243,16 +243,11 @@ export class Sandbox {
     }
   }
 
-  /** What Pulumi has recorded about a stack. A plain file is read as it is: hundreds of processes of Pulumi would say the same. */
+  /**
+   * What Pulumi has recorded about a stack; nothing for a stack that does not exist, as after a destroy. A plain file is read as it
+   * is: hundreds of processes of Pulumi would say the same.
+   */
   async deployment(stack: string): Promise<Deployment> {
-    const recorded = checkpointIn(this.stateFile(stack));
-    if (recorded !== undefined) return recorded;
-    const { stdout } = await this.pulumi(0, ["stack", "export", "--stack", stack]);
-    return (JSON.parse(stdout) as { deployment: Deployment }).deployment;
-  }
-
-  /** The same; nothing for a stack that does not exist. */
-  async deploymentIfAny(stack: string): Promise<Deployment> {
     const recorded = checkpointIn(this.stateFile(stack));
     if (recorded !== undefined) return recorded;
     const args = ["stack", "export", "--stack", stack];
@@ -267,7 +262,7 @@ export class Sandbox {
     const stored = join(this.state, "pulumi", ".pulumi");
     const file = this.stateFile(stack);
     if (this.options.backend !== undefined || !existsSync(file) || checkpointIn(file)) {
-      return this.deploymentIfAny(stack);
+      return this.deployment(stack);
     }
     const copies = readdirSync(stored, { recursive: true, encoding: "utf8" })
       .filter((path) => path.includes(stack))

@@ -156,7 +156,6 @@ export class FakeController {
         this.onLock();
         return work(workEngine);
       },
-      noteCluster: () => {},
       openWorkload: world.openWorkload,
       nodeReports: new NodeReports(world.openWorkload, true),
       newClusterUid: () => `uid-${world.cloud.watch.uids.size + 1}`,

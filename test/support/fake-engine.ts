@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import { type Removal, removals } from "../../src/api/protection.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import { type Desired, dottedName, objectsOf } from "../../src/api/types.js";
+import { type Desired, stackNamed, objectsOf } from "../../src/api/types.js";
 import { annotationsToldBy } from "../../src/records/host-machine.js";
 import type { ApplyResult } from "../../src/engine/operations/apply-result.js";
 import {
@@ -34,6 +34,7 @@ import { planImport } from "../../src/engine/operations/import.js";
 import { comesFirst, survey } from "../../src/engine/operations/survey.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import type { Plan } from "../../src/plan/plan.js";
+import type { NotedCluster } from "../../src/sweep/clusters.js";
 import { rollbackOf } from "../../src/plan/goal/rollback.js";
 import type {
   PendingOperation,
@@ -112,6 +113,7 @@ export class FakeEngine {
   private readonly checkpoint: FakeCheckpoint = {
     resources: [],
     pending: [],
+    lives: new Map(),
     modifiedMs: new Map(),
   };
   /** The process of the last command: how far it got. */
@@ -133,7 +135,7 @@ export class FakeEngine {
   constructor(private readonly setup: EngineSetup = {}) {
     const { provider = localProvider(), traits = plainWorld, cluster = theCluster } = setup;
     this.cluster = cluster;
-    this.stack = dottedName(cluster);
+    this.stack = stackNamed(cluster);
     this.cloud = new FakeCloud(provider, this.clock, traits);
     this.provider = this.cloud.providerFor(new CommandProcess());
     this.cloud.hosts.isCommitted = () =>
@@ -154,6 +156,11 @@ export class FakeEngine {
 
   get calls() {
     return this.cloud.calls;
+  }
+
+  /** The notes on the clusters that the stack has held, oldest first. */
+  get noted(): NotedCluster[] {
+    return [...this.checkpoint.lives.values()];
   }
 
   /** What `capstan plan` makes of the present state and cloud. Changes nothing. */

@@ -8,7 +8,12 @@ import {
   UnfinishedResource,
 } from "../../src/dynamic/protocol.js";
 import { decodeRecord } from "../../src/engine/backend/record-payload.js";
-import type { HandlerSession, PassOptions, StackEngine } from "../../src/engine/pulumi/engine.js";
+import type {
+  ClusterLife,
+  HandlerSession,
+  PassOptions,
+  StackEngine,
+} from "../../src/engine/pulumi/engine.js";
 import type { PulumiResult } from "../../src/engine/pulumi/pulumi.js";
 import type { StackState } from "../../src/engine/backend/state.js";
 import { type NodeKey, resolveRefs } from "../../src/graph/graph.js";
@@ -19,6 +24,7 @@ import {
   type RecordedResource,
 } from "../../src/records/prior-state.js";
 import type { InfrastructureProvider } from "../../src/provider/port.js";
+import type { NotedCluster } from "../../src/sweep/clusters.js";
 import { inStorageVersions } from "../../src/records/storage-versions.js";
 import {
   lostRevision,
@@ -34,10 +40,12 @@ import { activityOf, holdAgainstLaws } from "./pass-laws.js";
 import type { FakeCloud } from "./fake-cloud.js";
 import { plainly, recordOf, sameOrder, urnOf, withoutProvider } from "./fake-records.js";
 
-/** What survives every command: the checkpoint of one stack. */
+/** What survives every command: the checkpoint of one stack, and the notes on the clusters that it has held. */
 export interface FakeCheckpoint {
   resources: readonly RecordedResource[];
   pending: readonly PendingOperation[];
+  /** By cluster UID. */
+  readonly lives: Map<string, NotedCluster>;
   /** When records were last changed, by URN, milliseconds since the epoch. */
   modifiedMs: ReadonlyMap<string, number>;
 }
@@ -65,6 +73,21 @@ export class FakePulumi implements StackEngine {
 
   beginWork(): Promise<void> {
     return Promise.resolve();
+  }
+
+  noteLife(life: ClusterLife): void {
+    this.checkpoint.lives.set(life.clusterUid, { ...life, backend: "own", notedAtMs: 0 });
+  }
+
+  noteEnd(clusterUid: string): void {
+    const life = this.checkpoint.lives.get(clusterUid);
+    if (life === undefined) throw new Error(`${clusterUid} was never noted`);
+    this.checkpoint.lives.set(clusterUid, { ...life, endedAtMs: this.cloud.nowMs });
+  }
+
+  removeEmptyStack(): Promise<void> {
+    if (this.checkpoint.resources.length > 0) throw new Error("a stack with records is not empty");
+    return this.process.gate();
   }
 
   assertAlive(): void {

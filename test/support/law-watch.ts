@@ -79,7 +79,7 @@ export class LawWatch {
     for (const { id, who, letGo } of orphaned) {
       this.orphaned.add(id);
       // It may get a record before, so that it waits for its host.
-      if (letGo === true) this.shown.add(`forget ${keyOf(who)}`);
+      this.shown.add(`${letGo === true ? "forget" : "delete"} ${keyOf(who)}`);
     }
     this.name(target.nodes);
     this.wanted.clear();

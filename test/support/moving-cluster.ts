@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type CapstanError, isCapstanError } from "../../src/api/error.js";
 import { pausedAnnotation } from "../../src/api/pause.js";
-import { type Desired, dottedName } from "../../src/api/types.js";
+import { type Desired, stackNamed } from "../../src/api/types.js";
 import { MoveToApiServer } from "../../src/cli/commands/move-to-api-server.js";
 import { MoveToFiles } from "../../src/cli/commands/move-to-files.js";
 import type { Move, MoveOptions } from "../../src/cli/commands/moving.js";
@@ -21,7 +21,7 @@ import { removeFolder } from "./folders.js";
 import { onlyLocal, testCluster } from "./manifests.js";
 
 const key = `default/${testCluster}`;
-const stack = dottedName(key);
+const stack = stackNamed(key);
 /** As `FakeController` owns stacks. */
 const server = "kube";
 

@@ -3,74 +3,14 @@ import fc from "fast-check";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { Observed } from "../../src/provider/port.js";
 import { decideSweep, type SweepInput } from "../../src/sweep/decide.js";
-import { type StackView, wantedKey } from "../../src/sweep/stack-view.js";
+import { wantedKey } from "../../src/sweep/stack-view.js";
 import { assertLaw } from "../support/laws.js";
-import { known, minuteMs, nowMs, resource, unreadable, view } from "./world.js";
+import { inMutant } from "../support/mutant.js";
+import * as sweepInputs from "./sweep-inputs.js";
+import { nowMs, unreadable } from "./world.js";
 
-const uids = ["uid-1", "uid-2", "uid-3"] as const;
-const hosts = ["web-0", "web-1"] as const;
-const stacks = ["default.a", "default.b"] as const;
-const idOf = (uid: string, name: string, twin: number) => `${uid} ${name} ${twin}`;
+const { inputs, stacks, sweptIn, sweptUnasked } = sweepInputs;
 
-const allIds = uids.flatMap((uid) =>
-  hosts.flatMap((name) => [0, 1].map((twin) => idOf(uid, name, twin))),
-);
-
-const oneIn = (sides: number) => fc.nat({ max: sides - 1 }).map((dice) => dice === 0);
-
-const resources: fc.Arbitrary<Observed[]> = fc.uniqueArray(
-  fc
-    .record({
-      uid: fc.constantFrom(...uids, "uid-foreign"),
-      name: fc.constantFrom(...hosts),
-      twin: fc.nat({ max: 1 }),
-      cluster: fc.constantFrom("default/prod", "default/prod", "default/prod", "default/copy"),
-      phase: fc.constantFrom("pending", "ready", "ready", "failed", "gone"),
-      ageMinutes: fc.option(fc.constantFrom(-10, 0, 59, 60, 61, 5_000), { nil: undefined }),
-    })
-    .map(({ twin, ...shape }) => resource({ ...shape, id: idOf(shape.uid, shape.name, twin) })),
-  { selector: ({ id }) => id, minLength: 6, maxLength: 12 },
-);
-
-/** Any stack may record anything: stacks get renamed, copied and edited by hand. */
-const viewOfStack = (stack: string): fc.Arbitrary<StackView> =>
-  fc
-    .record({
-      uid: fc.option(fc.constantFrom(...uids), { nil: null }),
-      ids: fc.subarray(allIds, { maxLength: 4 }),
-      wants: fc.subarray([...hosts], { maxLength: 1 }),
-      busy: fc.constantFrom("it is locked", undefined, undefined, undefined),
-      isUnreadable: oneIn(8),
-    })
-    .map(({ isUnreadable, busy, ...shape }) =>
-      isUnreadable
-        ? unreadable(stack)
-        : view({ ...shape, stack, ...(busy !== undefined && { busy }) }),
-    );
-
-const inputs: fc.Arbitrary<SweepInput> = fc.record({
-  nowMs: fc.constant(nowMs),
-  graceMs: fc.constantFrom(0, 60 * minuteMs),
-  clusters: fc.subarray([...uids], { minLength: 1 }).chain((some) =>
-    fc.tuple(
-      ...some.map((clusterUid) =>
-        fc
-          .record({
-            stacks: fc.subarray([...stacks], { minLength: 1 }),
-            movedAway: oneIn(8),
-          })
-          .map((shape) => known({ clusterUid, ...shape })),
-      ),
-    ),
-  ),
-  views: fc.tuple(...stacks.map(viewOfStack)),
-  listings: resources.map((listed) => [{ provider: "local", resources: listed }]),
-});
-
-const swept = (input: SweepInput): Observed[] =>
-  decideSweep(input)
-    .filter(({ kind }) => kind === "sweep")
-    .map(({ resource: one }) => one);
 const idsOf = (all: readonly Observed[]) => all.map(({ id }) => id);
 
 describe("law 5 in a sweep: nothing that is not ours is deleted", () => {
@@ -79,7 +19,7 @@ describe("law 5 in a sweep: nothing that is not ours is deleted", () => {
     assertLaw(
       fc.property(inputs, (input) => {
         const ours = new Map(input.clusters.map((one) => [one.clusterUid, one.cluster]));
-        for (const { who } of swept(input)) {
+        for (const { who } of sweptIn(input)) {
           seen += 1;
           assert.equal(ours.get(who.clusterUid), who.cluster);
         }
@@ -106,7 +46,7 @@ describe("law 6 in a sweep: unknown never leads to a deletion", () => {
   it("nothing is swept that any stack records, wants or names", () => {
     assertLaw(
       fc.property(inputs, (input) => {
-        for (const { id, who } of swept(input)) {
+        for (const { id, who } of sweptIn(input)) {
           const key = wantedKey(who.clusterUid, nodeKey(who.kind, who.name));
           for (const one of input.views) {
             assert.ok(one.kind === "unreadable" || !(one.ids.has(id) || one.wanted.has(key)));
@@ -121,13 +61,40 @@ describe("law 6 in a sweep: unknown never leads to a deletion", () => {
     assertLaw(
       fc.property(inputs, (input) => {
         if (input.graceMs === 0) return;
-        for (const { createdAtMs } of swept(input)) {
+        for (const { createdAtMs } of sweptIn(input)) {
           assert.ok(createdAtMs !== undefined && nowMs - createdAtMs >= input.graceMs);
         }
       }),
       1_000,
     );
   });
+
+  it("nothing is swept unasked of a cluster that may run, nor data that may have to be kept", () => {
+    let lost = 0;
+    let kept = 0;
+    assertLaw(
+      fc.property(inputs, (input) => {
+        const kinds = decideSweep(input).map(({ kind }) => kind);
+        if (kinds.includes("lost")) lost += 1;
+        if (kinds.includes("kept")) kept += 1;
+        assert.deepEqual(sweptUnasked(input), []);
+      }),
+      2_000,
+    );
+    assert.ok(lost > 100 && kept > 100, `${lost} lost clusters, ${kept} kept volumes`);
+  });
+
+  for (const [what, find] of [
+    ["a lost stack were taken for an end", "howLost(cluster, input),"],
+    ["data needed no consent", "howKept(resource, cluster, input),"],
+  ] as const) {
+    it(`would not hold if ${what}`, async () => {
+      const asked = { module: "test/sweep/sweep-inputs.js", own: sweepInputs };
+      const edits = [{ find, replace: "" }];
+      const unasked = await inMutant(edits, asked, (copy) => copy.sweptUnaskedInMany());
+      assert.ok(unasked.length > 0);
+    });
+  }
 
   /** What a look may fail to find out. The choice picks which of several. */
   const losses: Readonly<Record<string, (input: SweepInput, choice: number) => SweepInput>> = {
@@ -143,6 +110,16 @@ describe("law 6 in a sweep: unknown never leads to a deletion", () => {
         provider,
         resources: listed.map(({ createdAtMs: _, ...one }) => one),
       })),
+    }),
+    "the end of a cluster was not recorded": ({ clusters, ...input }, choice) => ({
+      ...input,
+      clusters: clusters.map((one, index) =>
+        index === choice % 3 ? { ...one, hasEnded: false } : one,
+      ),
+    }),
+    "no note says which data to keep": ({ clusters, ...input }) => ({
+      ...input,
+      clusters: clusters.map(({ keeps: _, ...one }) => one),
     }),
     "a listing shows less": ({ listings, ...input }, choice) => ({
       ...input,
@@ -170,8 +147,8 @@ describe("law 6 in a sweep: unknown never leads to a deletion", () => {
       let fewer = 0;
       assertLaw(
         fc.property(inputs, fc.nat({ max: 5 }), (input, choice) => {
-          const before = idsOf(swept(input));
-          const after = idsOf(swept(lose(input, choice)));
+          const before = idsOf(sweptIn(input));
+          const after = idsOf(sweptIn(lose(input, choice)));
           assert.deepEqual(
             after.filter((id) => !before.includes(id)),
             [],

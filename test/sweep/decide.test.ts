@@ -4,13 +4,14 @@ import type { KnownCluster } from "../../src/sweep/clusters.js";
 import {
   decideSweep,
   shareOf,
+  type SweepConsent,
   type SweepItem,
   type SweepKind,
   sweepName,
 } from "../../src/sweep/decide.js";
 import { isFrozen } from "../../src/sweep/limits.js";
 import type { StackView } from "../../src/sweep/stack-view.js";
-import { known, minuteMs, nowMs, resource, unreadable, view } from "./world.js";
+import { known, minuteMs, noConsent, nowMs, resource, unreadable, view } from "./world.js";
 
 interface Case {
   readonly name: string;
@@ -18,9 +19,16 @@ interface Case {
   readonly clusters?: readonly KnownCluster[];
   readonly views?: readonly StackView[];
   readonly graceMinutes?: number;
+  readonly consent?: Partial<SweepConsent>;
   /** "<kind>: <reason>". */
   readonly want: string;
 }
+
+/** The data volume of a host of web-0. */
+const volume: Observed = (() => {
+  const { who, ...host } = resource();
+  return { ...host, who: { ...who, kind: "LocalVolume", name: "web-0-0123abcd-1-data" } };
+})();
 
 const cases: readonly Case[] = [
   {
@@ -28,15 +36,90 @@ const cases: readonly Case[] = [
     want: "sweep: default.prod neither records nor wants it",
   },
   {
-    name: "what a dead cluster left is swept",
+    name: "what a cluster left that has ended is swept",
+    clusters: [known({ hasEnded: true })],
     views: [],
-    want: "sweep: no stack holds its cluster any more",
+    want: "sweep: its cluster has ended",
   },
   {
     name: "an earlier life's is swept although its stack lives on",
     resource: resource({ uid: "uid-0" }),
+    clusters: [known({ clusterUid: "uid-0", hasEnded: true }), known()],
+    want: "sweep: its cluster has ended",
+  },
+  {
+    name: "a cluster whose stack is lost is not garbage",
+    views: [],
+    want: "lost: no stack holds its cluster, whose end was never recorded",
+  },
+  {
+    name: "nor is one whose stack holds nothing any more",
+    views: [view({ uid: null })],
+    want: "lost: no stack holds its cluster, whose end was never recorded",
+  },
+  {
+    name: "nor is one whose stack holds another life of its name",
+    resource: resource({ uid: "uid-0" }),
     clusters: [known({ clusterUid: "uid-0" }), known()],
-    want: "sweep: no stack holds its cluster any more",
+    want: "lost: no stack holds its cluster, whose end was never recorded",
+  },
+  {
+    name: "a lost cluster is swept when a person names it",
+    views: [],
+    consent: { lostClusters: ["default/prod"] },
+    want: "sweep: no stack holds its cluster, and --lost-cluster names it",
+  },
+  {
+    name: "and no other one",
+    views: [],
+    consent: { lostClusters: ["default/pro", "prod", "other/prod"], keptData: true },
+    want: "lost: no stack holds its cluster, whose end was never recorded",
+  },
+  {
+    name: "to name a cluster overrides no record",
+    views: [view({ ids: ["h-1"] })],
+    consent: { lostClusters: ["default/prod"], keptData: true },
+    want: "wanted: default.prod records it",
+  },
+  {
+    name: "to name a cluster overrides no grace period",
+    resource: resource({ ageMinutes: 1 }),
+    views: [],
+    consent: { lostClusters: ["default/prod"] },
+    want: "young: it is younger than 60 min",
+  },
+  {
+    name: "a volume that was to be kept is not swept with its lost cluster",
+    resource: volume,
+    clusters: [known({ keeps: ["LocalVolume data"] })],
+    views: [],
+    consent: { lostClusters: ["default/prod"] },
+    want: "kept: it may hold data to keep (whenHostGoes: keep)",
+  },
+  {
+    name: "nor is one of which no note says what becomes of it",
+    resource: volume,
+    clusters: [known({ hasEnded: true })],
+    views: [],
+    want: "kept: it may hold data to keep (whenHostGoes: keep)",
+  },
+  {
+    name: "nor is one that a living cluster left of an old host",
+    resource: volume,
+    clusters: [known({ keeps: ["LocalVolume data"] })],
+    want: "kept: it may hold data to keep (whenHostGoes: keep)",
+  },
+  {
+    name: "a volume that was to go with its host is swept",
+    resource: volume,
+    clusters: [known({ keeps: ["LocalVolume logs"] })],
+    want: "sweep: default.prod neither records nor wants it",
+  },
+  {
+    name: "a volume is swept when a person says so",
+    resource: volume,
+    consent: { keptData: true },
+    want: "sweep: default.prod neither records nor wants it",
   },
   {
     name: "a cluster of this backend that nobody noted is ours too, by its stack",
@@ -83,9 +166,9 @@ const cases: readonly Case[] = [
   },
   {
     name: "the name of another life is not",
-    clusters: [known(), known({ clusterUid: "uid-2" })],
+    clusters: [known({ hasEnded: true }), known({ clusterUid: "uid-2" })],
     views: [view({ uid: "uid-2", wants: ["web-0"] })],
-    want: "sweep: no stack holds its cluster any more",
+    want: "sweep: its cluster has ended",
   },
   {
     name: "a cluster in flight is left to itself",
@@ -177,6 +260,7 @@ const decideOne = (given: Case): readonly SweepItem[] =>
   decideSweep({
     nowMs,
     graceMs: (given.graceMinutes ?? 60) * minuteMs,
+    consent: { ...noConsent, ...given.consent },
     clusters: given.clusters ?? [known()],
     views: given.views ?? [view()],
     listings: [{ provider: "local", resources: [given.resource ?? resource()] }],
@@ -206,6 +290,7 @@ describe("what a sweep decides", () => {
     const items = decideSweep({
       nowMs,
       graceMs: 60 * minuteMs,
+      consent: noConsent,
       clusters: [known()],
       views: [view({ wants: ["web-0"] })],
       listings: [{ provider: "local", resources: [], secrets }],
@@ -225,7 +310,8 @@ describe("what a sweep decides", () => {
     const items = decideSweep({
       nowMs,
       graceMs: 0,
-      clusters: [known()],
+      consent: noConsent,
+      clusters: [known({ hasEnded: true })],
       views: [],
       listings: [
         { provider: "local", resources: [resource({ id: "b" }), resource({ id: "a" })] },

@@ -10,6 +10,7 @@ const noted = (uid: string, cluster: string, more: Partial<NotedCluster> = {}): 
   provider: "local",
   backend: "here",
   notedAtMs: Number(uid.replace(/\D/g, "")),
+  endedAtMs: 1_000,
   ...more,
 });
 
@@ -30,6 +31,11 @@ describe("clusters that are gone", () => {
     const again = noted("uid-3", "other/old");
     assert.deepEqual(uids([old, again]), ["uid-3"]);
     assert.deepEqual(uids([old, { ...again, provider: "aws" }]), ["uid-3", "uid-1"]);
+  });
+  it("are not those whose end was never recorded, nor others of their names", () => {
+    const { endedAtMs: _, ...lost } = noted("uid-2", "other/old");
+    assert.deepEqual(uids([lost]), []);
+    assert.deepEqual(uids([old, lost]), []);
   });
   it("are not those that another backend may hold", () => {
     assert.deepEqual(uids([noted("uid-4", "default/old", { backend: "there" }), old]), []);

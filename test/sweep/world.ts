@@ -2,12 +2,16 @@ import type { Observed } from "../../src/provider/port.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import type { RecordedResource } from "../../src/records/prior-state.js";
 import type { KnownCluster } from "../../src/sweep/clusters.js";
+import type { SweepConsent } from "../../src/sweep/decide.js";
 import { type StackView, wantedKey } from "../../src/sweep/stack-view.js";
 
 // Small worlds for the tests of sweep: what is in a cloud, and what stacks know of it.
 
 export const nowMs = 10_000_000_000;
 export const minuteMs = 60_000;
+
+/** Of a person who has only asked for garbage to go. */
+export const noConsent: SweepConsent = { lostClusters: [], keptData: false };
 
 export interface ResourceShape {
   readonly id?: string;
@@ -94,12 +98,14 @@ export function unreadable(stack = "default.prod"): StackView {
   return { kind: "unreadable", stack, reason: "it is damaged" };
 }
 
+/** One that no end is recorded of, unless the shape says otherwise. */
 export function known(shape: Partial<KnownCluster> = {}): KnownCluster {
   return {
     clusterUid: "uid-1",
     cluster: "default/prod",
     stacks: ["default.prod"],
     movedAway: false,
+    hasEnded: false,
     ...shape,
   };
 }

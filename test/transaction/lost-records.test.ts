@@ -52,6 +52,37 @@ describe("a stack that lacks records of what was committed and lives", () => {
     });
   }
 
+  for (const whenHostGoes of ["keep", "delete"] as const) {
+    for (const [what, isLost] of Object.entries({
+      "a volume": (key: NodeKey) => key.startsWith("LocalVolume"),
+      "a host": (key: NodeKey) => key.startsWith("LocalHost/db"),
+    })) {
+      it(`replaces a host that its cloud announces to go, where ${what} has no record (${whenHostGoes})`, async () => {
+        const shape = { dataVolume: { gib: 1, whenHostGoes } };
+        const desired = desiredOf([cluster(), member, machine("db", shape)]);
+        const courseOf = async (loses: boolean) => {
+          const engine = await FakeEngine.running(desired);
+          const old = engine.hosts().find(({ who }) => who.name.startsWith("db"));
+          const kept = engine.alive().find(({ who }) => who.kind === "LocalVolume")?.id;
+          if (loses) loseRecords(engine, isLost);
+          engine.cloud.announce(old?.id ?? "");
+          // A host without a record is found before another one takes its place.
+          await engine.up(desired);
+          assert.equal(outcomeText(await engine.up(desired)), "done");
+          assert.equal((await engine.plan(desired)).empty, true);
+          assert.deepEqual(engine.cloud.watch.violations, []);
+          const names = engine.alive().map(({ who }) => `${who.kind} ${who.name}`);
+          const isKept = engine.cloud.alive().some(({ id }) => id === kept);
+          return { names: names.sort(), isKept };
+        };
+        const course = await courseOf(true);
+        assert.deepEqual(course, await courseOf(false));
+        assert.equal(course.isKept, whenHostGoes === "keep");
+        assert.match(course.names.join(), /LocalHost db-\w+-2/);
+      });
+    }
+  }
+
   it("is destroyed with all that was committed", async () => {
     const engine = await FakeEngine.running(goal);
     loseRecords(engine, (key) => key.startsWith("LocalHost"));

@@ -12,6 +12,7 @@ import { recalling } from "../support/recalling.js";
 import type { Target } from "../../src/records/target.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import type { CommandFault } from "../support/faults.js";
+import { noConsent } from "../sweep/world.js";
 import { decideSweep } from "../../src/sweep/decide.js";
 import { viewOf } from "../../src/sweep/stack-view.js";
 
@@ -35,7 +36,8 @@ function sweptIn(engine: FakeEngine): ReadonlySet<string> {
   const items = decideSweep({
     nowMs: engine.clock.now(),
     graceMs: 0,
-    clusters: [{ ...cluster, movedAway: false }],
+    clusters: [{ ...cluster, movedAway: false, hasEnded: false }],
+    consent: noConsent,
     views: [viewOf("default.prod", engine.prior, { hostKind })],
     listings: [{ provider, resources: engine.alive() }],
   });

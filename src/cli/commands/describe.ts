@@ -1,6 +1,5 @@
 import { NodeReports } from "../../engine/run/node-reports.js";
 import { openWorkload } from "../../kube/open-workload.js";
-import { stackNamed } from "../../api/types.js";
 import { CapstanError, isCapstanError } from "../../api/error.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
@@ -10,7 +9,7 @@ import type { ManifestOptions } from "../manifest-options.js";
 import { type ClusterReport, describeCluster, type MachineReport } from "../describe-report.js";
 import { clusterText, machineText } from "../describe-text.js";
 import { exitCodes } from "../exit.js";
-import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
+import { noClustersText, nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 
 export interface DescribeOptions extends GlobalOptions, ManifestOptions {}
 
@@ -31,12 +30,12 @@ export async function describeCommand(
   const engine = await openRecords(options, context);
   const stacks = await stacksOf(stackNames, options, engine, context);
   if (stacks.length === 0 && machines.length === 0) {
-    if (!context.json) context.terminal.write("No clusters yet. Next: capstan init DIR\n");
+    if (!context.json) context.terminal.write(context.suggest(noClustersText(engine)));
     return exitCodes.done;
   }
   const reports: ClusterReport[] = [];
   for (const stack of stacks) reports.push(await reportOf(stack, engine, context));
-  await refuseUnknown(reports, stackNames, engine);
+  if (stackNames.length > 0) await refuseUnknown(reports, stackNames, engine, context);
   if (machines.length > 0) showMachines(machines, reports, context);
   else reports.forEach((report) => showCluster(report, context));
   const failed = reports.some(({ cloudError }) => cloudError !== undefined);
@@ -115,8 +114,9 @@ async function refuseUnknown(
   reports: readonly ClusterReport[],
   stackNames: readonly string[],
   engine: Engine,
+  context: CommandContext,
 ): Promise<void> {
-  const wanted = new Set(stackNames.map(stackNamed));
+  const wanted = new Set(await stacksOf(stackNames, { file: [] }, engine, context));
   const unknown = reports.find(({ stack, cluster }) => cluster === undefined && wanted.has(stack));
   if (unknown === undefined) return;
   throw await nothingRecorded("describe", unknown.stack, engine);

@@ -15,7 +15,7 @@ import type { Workspace } from "../../engine/backend/workspace.js";
 import { refuseLostState } from "../../engine/operations/lost-state.js";
 import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
-import { refuseNonOwner } from "../../engine/backend/state.js";
+import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { letGoReason } from "../../plan/changes/changes.js";
@@ -54,9 +54,10 @@ import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
   desiredFor,
+  endText,
   recordedProvider,
-  refuseMisspelt,
   refuseNothingNamed,
+  refuseUnknown,
   stacksAmong,
   toldAnnotations,
 } from "./stacks.js";
@@ -89,7 +90,7 @@ export async function destroyCommand(
   let code: number = exitCodes.done;
   const clusters = clustersNamed(options, context);
   const stacks = await stacksAmong(named, clusters, engine);
-  await refuseMisspelt(named, engine);
+  await refuseUnknown("destroy", stacks, engine);
   for (const stack of stacks) {
     const desired = desiredFor(stack, clusters);
     code = Math.max(code, await destroyStack(stack, { ...options, desired }, context));
@@ -133,11 +134,20 @@ export async function destroyStack(
         providers: context.providers.all,
         context: callContext(context.clock, context.interruption.stop),
       });
+      if (isEmpty(state)) await engine.removeEmptyStack(stack);
       if (context.json) context.emit({ type: "result", stack, deleted: 0, left: [] });
-      else context.terminal.write(`Cluster ${stack}: nothing is recorded, nothing to destroy\n`);
+      else {
+        const why = endText(stack, engine) ?? "nothing is recorded";
+        context.terminal.write(`Cluster ${stack}: ${why}, nothing to destroy\n`);
+      }
       return exitCodes.done;
     },
   );
+}
+
+/** Of a stack that Pulumi records nothing in, neither of a cluster nor of anything else. */
+function isEmpty({ resources, pending, foreign }: StackState): boolean {
+  return resources.length + pending.length + foreign.length === 0;
 }
 
 /** The destruction of one stack, under its lock. */

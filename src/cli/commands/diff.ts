@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { counted } from "../../api/counted.js";
 import { CapstanError } from "../../api/error.js";
-import { clusterNameOf, stackNamed } from "../../api/types.js";
+import { clusterNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import { isSame, type TargetDifference } from "../../plan/compare/compare.js";
 import { compareClusters } from "../../plan/compare/neutral.js";
@@ -13,6 +13,7 @@ import type { DiffFormat } from "../../report/formats/format-names.js";
 import { type CommandContext, type GlobalOptions, loadManifests, openEngine } from "../context.js";
 import { type OverrideOptions, refuseIdleOverrides } from "../manifest-options.js";
 import { differenceText } from "../difference-text.js";
+import { stacksOf } from "./stacks.js";
 import { exitCodes } from "../exit.js";
 import { firstTarget } from "../first-target.js";
 
@@ -97,7 +98,7 @@ async function sideOf(
 ): Promise<Side> {
   return existsSync(operand)
     ? manifestSide(operand, options, context)
-    : recordedSide(stackNamed(operand), options, context);
+    : recordedSide(operand, options, context);
 }
 
 function manifestSide(path: string, options: OverrideOptions, context: CommandContext): Side {
@@ -116,11 +117,12 @@ function manifestSide(path: string, options: OverrideOptions, context: CommandCo
 }
 
 async function recordedSide(
-  stack: string,
+  operand: string,
   options: GlobalOptions,
   context: CommandContext,
 ): Promise<Side> {
   const { engine } = await openEngine(options, context);
+  const [stack = operand] = await stacksOf([operand], { file: [] }, engine, context);
   const state = await engine.readState(stack);
   const { revision } = state;
   if (revision === undefined) {

@@ -26,7 +26,7 @@ import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.j
 import { clusterDriftText } from "../drift-text.js";
 import { exitCodes } from "../exit.js";
 import { packageVersion } from "../package.js";
-import { nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
+import { noClustersText, nothingRecorded, recordedProvider, stacksOf } from "./stacks.js";
 
 export interface DriftOptions extends GlobalOptions, ManifestOptions {
   readonly format?: DriftFormat;
@@ -51,7 +51,7 @@ export async function driftCommand(
   const { json, emit, emitDocument, terminal } = context;
   const isText = options.format === undefined || options.format === "text";
   if (stacks.length === 0 && isText && !json) {
-    terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
+    terminal.write(context.suggest(noClustersText(engine)));
   }
   const clusters: DriftedCluster[] = [];
   for (const stack of stacks) {

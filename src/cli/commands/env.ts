@@ -1,11 +1,11 @@
 import { asVerbatim } from "../../api/leaving-text.js";
-import { stackNamed, stackNameOf } from "../../api/types.js";
+import { stackNameOf } from "../../api/types.js";
 import { join, relative } from "node:path";
 import { CapstanError } from "../../api/error.js";
 import { readDesired } from "../../manifest/desired.js";
 import { readSources } from "../../manifest/files.js";
 import { projectRoot } from "../../engine/backend/project.js";
-import { pathWithTools, type Workspace } from "../../engine/backend/workspace.js";
+import { pathWithTools } from "../../engine/backend/workspace.js";
 import {
   type CommandContext,
   findTools,
@@ -13,6 +13,8 @@ import {
   openEngine,
   withLockedEngine,
 } from "../context.js";
+import type { Engine } from "../../engine/pulumi/engine.js";
+import { stacksOf } from "./stacks.js";
 import { sourcesOf } from "../manifest-options.js";
 import { exitCodes } from "../exit.js";
 import { plainSettings, rememberedManifests, rememberManifests } from "../stack-settings.js";
@@ -32,13 +34,13 @@ export async function envCommand(
   options: EnvOptions,
   context: CommandContext,
 ): Promise<number> {
-  if (name !== undefined) return stackEnv(stackNamed(name), options, context);
+  if (name !== undefined) return stackEnv(name, options, context);
   const { binDir } = await findTools(context);
   return printExports({}, { PATH: pathWithTools(binDir, context.env) }, context);
 }
 
 async function stackEnv(
-  stack: string,
+  name: string,
   options: EnvOptions,
   context: CommandContext,
 ): Promise<number> {
@@ -51,8 +53,10 @@ async function stackEnv(
       hint: "change into a Pulumi project, e.g. the root of this repository",
     });
   }
+  const { engine, workspace } = await openEngine(options, context);
+  const [stack = name] = await stacksOf([name], { file: [] }, engine, context);
   if (options.file.length > 0) refuseOthers(stack, options, context);
-  const workspace = await withStackThere(stack, options, context);
+  await withStackThere(stack, engine, options, context);
   if (options.file.length > 0) rememberManifests(workspace, stack, sourcesOf(options, context.env));
   const manifests = rememberedManifests(workspace, stack).map((file) => relative(root, file));
   const file = join(root, `Pulumi.${stack}.yaml`);
@@ -94,18 +98,17 @@ function printExports(
 /** Takes the stack's lock only to make a stack: whoever works on one that is there is not in the way. */
 async function withStackThere(
   stack: string,
+  engine: Engine,
   options: EnvOptions,
   context: CommandContext,
-): Promise<Workspace> {
-  const { engine, workspace } = await openEngine(options, context);
+): Promise<void> {
   const state = await engine.readState(stack);
   if (await engine.stacks.has(stack)) {
     engine.stacks.ensureSettings(stack, state);
-    return workspace;
+    return;
   }
   const about = { stack, command: `capstan env ${stack}` };
   await withLockedEngine(options, context, about, async (locked) =>
     locked.ensureStack(stack, await locked.readState(stack)),
   );
-  return workspace;
 }

@@ -16,7 +16,7 @@ import {
 } from "../history-report.js";
 import { revisionDifferenceText } from "../difference-text.js";
 import { historyText, transactionText } from "../history-text.js";
-import { nothingRecorded, stacksOf } from "./stacks.js";
+import { noClustersText, nothingRecorded, stacksOf, tellEnd } from "./stacks.js";
 
 export interface HistoryOptions extends GlobalOptions, ManifestOptions {}
 
@@ -29,10 +29,11 @@ export async function historyCommand(
   const engine = await openRecords(options, context);
   const stacks = await stacksOf(named, options, engine, context);
   if (stacks.length === 0 && !context.json) {
-    context.terminal.write("No clusters yet. Next: capstan init DIR\n");
+    context.terminal.write(context.suggest(noClustersText(engine)));
   }
   for (const stack of stacks) {
     const state = await engine.readState(stack);
+    if (named.length > 0 && tellEnd("history", stack, state, { engine, context })) continue;
     if (named.length > 0) await refuseUnrecorded(stack, state, engine);
     const report = reportOf(stack, state, context);
     const { terminal, clock, suggest } = context;

@@ -48,6 +48,7 @@ import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
   desiredFor,
+  endText,
   recordedProvider,
   refuseNothingNamed,
   stacksAmong,
@@ -145,7 +146,7 @@ class RollbackCommand {
     const provider = recordedProvider(stack, state, context);
     if (provider === undefined)
       throw this.refusal(
-        "nothing is recorded",
+        endText(stack, this.engine) ?? "nothing is recorded",
         "capstan status lists the stacks; with a lost state capstan up --adopt comes first",
       );
     refuseForeign(state, stack);

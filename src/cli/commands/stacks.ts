@@ -1,17 +1,19 @@
 import { existsSync } from "node:fs";
 import { CapstanError } from "../../api/error.js";
-import { type Desired, dottedName, objectsOf, stackNamed, stackNameOf } from "../../api/types.js";
+import { type Desired, objectsOf, stackNameOf } from "../../api/types.js";
 import { nearest } from "../../api/validate.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import { boundToRecorded } from "../../provider/for-cluster.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { annotationsToldBy, type MachineAnnotations } from "../../records/host-machine.js";
-import { type CommandContext, loadManifests } from "../context.js";
+import type { NotedCluster } from "../../sweep/clusters.js";
+import { type CommandContext, loadManifests, type Voice } from "../context.js";
+import { type KnownStacks, stackMeant } from "../stack-meant.js";
 import { type ManifestOptions, refuseIdleOverrides } from "../manifest-options.js";
 
-/** What is asked which stacks there are. */
-interface Stacks {
+/** The stacks of a backend, and the clusters that were noted for it. */
+interface Stacks extends Pick<Engine, "noted"> {
   readonly stacks: Pick<Engine["stacks"], "list">;
 }
 
@@ -19,12 +21,19 @@ interface Stacks {
 export async function stacksOf(
   named: readonly string[],
   options: ManifestOptions,
-  engine: Engine,
+  engine: Stacks,
   context: CommandContext,
 ): Promise<string[]> {
-  await refusePaths(named, engine);
   const fromFiles = clustersNamed(options, context).map(({ cluster }) => stackNameOf(cluster));
-  return chosenAmong([...named.map(stackNamed), ...fromFiles], engine);
+  return chosenAmong([...(await stacksMeant(named, engine)), ...fromFiles], engine);
+}
+
+/** The stacks of named clusters. Throws what `stackMeant` throws, and BAD_USAGE for a path in the place of a name. */
+async function stacksMeant(named: readonly string[], engine: Stacks): Promise<string[]> {
+  if (named.length === 0) return [];
+  const known = { stacks: await engine.stacks.list(), noted: engine.noted() };
+  refusePaths(named, known);
+  return named.map((word) => stackMeant(word, known));
 }
 
 /** The clusters of manifests that a command names; none without. */
@@ -58,9 +67,9 @@ export async function stacksAmong(
   clusters: readonly Desired[],
   engine: Stacks,
 ): Promise<string[]> {
-  await refusePaths(named, engine);
+  const meant = await stacksMeant(named, engine);
   const fromFiles = clusters.map(({ cluster }) => stackNameOf(cluster));
-  return chosenAmong(named.length > 0 ? named.map(stackNamed) : fromFiles, engine);
+  return chosenAmong(named.length > 0 ? meant : fromFiles, engine);
 }
 
 async function chosenAmong(chosen: readonly string[], engine: Stacks): Promise<string[]> {
@@ -71,33 +80,70 @@ async function chosenAmong(chosen: readonly string[], engine: Stacks): Promise<s
 export async function nothingRecorded(
   verb: string,
   stack: string,
-  engine: Engine,
+  engine: Stacks & Pick<Engine, "place">,
 ): Promise<CapstanError> {
   const stacks = await engine.stacks.list();
-  const near = meantBy(stack, stacks);
+  const near = nearest(stack, stacks);
+  const ended = endText(stack, engine);
   return new CapstanError({
     code: "NOT_FOUND",
     source: "user",
     subject: stack,
-    message: `cannot ${verb} ${stack}: nothing is recorded about it`,
+    message: `cannot ${verb} ${stack}: nothing is recorded about it in ${engine.place}${ended === undefined ? "" : `; ${ended}`}`,
     hint:
       near !== undefined && near !== stack
         ? `did you mean ${near}?`
-        : `stacks: ${stacks.length === 0 ? "none yet" : stacks.join(", ")}`,
+        : `stacks: ${stacks.length === 0 ? "none" : stacks.join(", ")}; --state and --backend name others`,
   });
 }
 
-/** The stack that somebody means who writes this: one of that name in any namespace, or nearly of that name. */
-function meantBy(word: string, stacks: readonly string[]): string | undefined {
-  return stacks.find((stack) => stack.endsWith(`.${word}`)) ?? nearest(word, stacks);
+/** The text of a verb that finds no cluster at all. */
+export function noClustersText({ place }: Pick<Engine, "place">): string {
+  return `No clusters in ${place}. Next: capstan up -f DIR\n`;
 }
 
-/** Throws NOT_FOUND for the first name that is no stack's where another one is likely to be meant. */
-export async function refuseMisspelt(named: readonly string[], engine: Engine): Promise<void> {
-  const stacks = await engine.stacks.list();
-  const asStacks = named.map(stackNamed);
-  const wrong = asStacks.find((name) => !stacks.includes(name) && meantBy(name, stacks));
-  if (wrong !== undefined) throw await nothingRecorded("destroy", wrong, engine);
+/** The cluster that a stack held last, if it was made from this state folder. */
+function lastLife(stack: string, engine: Pick<Engine, "noted">): NotedCluster | undefined {
+  return engine.noted().findLast((one) => one.stack === stack);
+}
+
+/** "it was destroyed at 2026-11-28T03:00:00.000Z"; undefined of a cluster of whose end nothing is on record. */
+export function endText(stack: string, engine: Pick<Engine, "noted">): string | undefined {
+  const { endedAtMs } = lastLife(stack, engine) ?? {};
+  return endedAtMs === undefined
+    ? undefined
+    : `it was destroyed at ${new Date(endedAtMs).toISOString()}`;
+}
+
+/** Tells when the cluster was destroyed that a stack held last, in the place of a report on its records; whether it was. */
+export function tellEnd(
+  type: "status" | "history",
+  stack: string,
+  { transaction }: StackState,
+  { engine, context }: { readonly engine: Pick<Engine, "noted">; readonly context: Voice },
+): boolean {
+  const { cluster, endedAtMs } = lastLife(stack, engine) ?? {};
+  if (transaction !== undefined || cluster === undefined || endedAtMs === undefined) return false;
+  const destroyedAt = new Date(endedAtMs).toISOString();
+  if (context.json) context.emit({ type, stack, cluster, destroyedAt });
+  else {
+    context.terminal.write(
+      `Cluster ${cluster}: destroyed at ${destroyedAt}; its records and its history went with it\n`,
+    );
+  }
+  return true;
+}
+
+/** Throws NOT_FOUND for the first stack that neither the backend nor a note knows: the name is a mistake. */
+export async function refuseUnknown(
+  verb: string,
+  stacks: readonly string[],
+  engine: Engine,
+): Promise<void> {
+  for (const stack of stacks) {
+    if ((await engine.stacks.has(stack)) || lastLife(stack, engine) !== undefined) continue;
+    throw await nothingRecorded(verb, stack, engine);
+  }
 }
 
 /** What changes clusters changes none that nobody named. Throws BAD_USAGE. */
@@ -115,11 +161,8 @@ export function refuseNothingNamed(
 }
 
 /** "capstan status clusters/prod" means the folder, not a stack of that name. Throws BAD_USAGE. */
-async function refusePaths(named: readonly string[], engine: Stacks): Promise<void> {
-  const paths = named.filter((name) => existsSync(name));
-  if (paths.length === 0) return;
-  const stacks = await engine.stacks.list();
-  const path = paths.find((name) => !stacks.includes(dottedName(name)));
+function refusePaths(named: readonly string[], { stacks }: KnownStacks): void {
+  const path = named.find((name) => existsSync(name) && !stacks.includes(name.replace("/", ".")));
   if (path === undefined) return;
   throw new CapstanError({
     code: "BAD_USAGE",

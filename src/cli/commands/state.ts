@@ -16,7 +16,7 @@ import {
   stateItems,
 } from "../state-report.js";
 import { facts, table } from "../table.js";
-import { nothingRecorded, stacksOf } from "./stacks.js";
+import { noClustersText, nothingRecorded, stacksOf } from "./stacks.js";
 
 export interface StateOptions extends GlobalOptions, OverrideOptions {
   readonly file: readonly string[];
@@ -32,7 +32,7 @@ export async function stateListCommand(
   const engine = await openRecords(options, context);
   const stacks = await stacksOf(named, options, engine, context);
   if (stacks.length === 0 && !json) {
-    terminal.write(suggest("No clusters yet. Next: capstan init DIR\n"));
+    terminal.write(suggest(noClustersText(engine)));
   }
   for (const stack of stacks) {
     const state = await engine.readState(stack);

@@ -29,7 +29,7 @@ import { expiryWarnings } from "../../source/certificate-report.js";
 import { exitCodes } from "../exit.js";
 import { wrap } from "../fit.js";
 import { table } from "../table.js";
-import { recordedProvider, stacksOf } from "./stacks.js";
+import { noClustersText, recordedProvider, refuseUnknown, stacksOf, tellEnd } from "./stacks.js";
 
 export interface StatusOptions extends GlobalOptions, ManifestOptions {}
 
@@ -60,10 +60,12 @@ export async function statusCommand(
   const engine = await openRecords(options, context);
   const stacks = await stacksOf(named, options, engine, context);
   if (stacks.length === 0 && !context.json) {
-    context.terminal.write(context.suggest("No clusters yet. Next: capstan plan -f DIR\n"));
+    context.terminal.write(context.suggest(noClustersText(engine)));
   }
   for (const stack of stacks) {
     const state = await engine.readState(stack);
+    if (tellEnd("status", stack, state, { engine, context })) continue;
+    if (named.length > 0) await refuseUnknown("show the status of", [stack], engine);
     const provider = recordedProvider(stack, state, context);
     const observation = await seenOf(state, provider, context);
     const machines = observation === undefined ? [] : machinesOf(state, observation, provider);

@@ -13,7 +13,13 @@ import { type LeftOver, removeInWaves } from "../../engine/sweep/removal.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { timingOf } from "../../provider/timing.js";
 import type { KnownCluster } from "../../sweep/clusters.js";
-import { shareOf, type SweepItem, type SweepKind, sweepName } from "../../sweep/decide.js";
+import {
+  lostAmong,
+  shareOf,
+  type SweepItem,
+  type SweepKind,
+  sweepName,
+} from "../../sweep/decide.js";
 import { defaultGraceMinutes, isFrozen } from "../../sweep/limits.js";
 import {
   type CommandContext,
@@ -22,7 +28,14 @@ import {
   withLockedEngine,
 } from "../context.js";
 import { exitCodes } from "../exit.js";
-import { frozenText, isComplete, type SweepReport, sweepText, sweptText } from "../sweep-text.js";
+import {
+  consentText,
+  frozenText,
+  isComplete,
+  type SweepReport,
+  sweepText,
+  sweptText,
+} from "../sweep-text.js";
 
 export interface SweepOptions extends GlobalOptions {
   readonly yes?: boolean;
@@ -32,12 +45,15 @@ export interface SweepOptions extends GlobalOptions {
   readonly maxShare: number;
   /** Seconds that a resource may take to go away. */
   readonly timeout: number;
+  /** "<namespace>/<name>". */
+  readonly lostCluster: readonly string[];
+  readonly keptData?: boolean;
 }
 
 /**
  * capstan sweep: what clusters of this backend own and none of them wants. Exit 0: nothing, or all of
- * it deleted; 2: something, and it was only shown; 3: something is left, or could not be looked at; 1:
- * nothing was found, but not everything could be looked at; 5: too much was found, or another cloud answers.
+ * it deleted; 2: something, and it was only shown; 3: something is left, waits for a person's consent, or could not be
+ * looked at; 1: nothing was found, but not everything could be looked at; 5: too much was found, or another cloud answers.
  */
 export async function sweepCommand(
   options: SweepOptions,
@@ -51,20 +67,46 @@ export async function sweepCommand(
     providers: context.providers.all,
     context: callContext(context.clock, context.interruption.stop),
     graceMs: options.grace * 60_000,
+    consent: { lostClusters: options.lostCluster, keptData: options.keptData === true },
   };
   const look = await findLeftovers(looking);
+  refuseOthers(options.lostCluster, look);
   const report = reportOf(look, options, context);
   if (context.json) context.emit(sweepDocument(report, options));
   else context.terminal.write(sweepText(report, context.terminal));
-  if (report.share.toDelete === 0) return isComplete(look) ? exitCodes.done : exitCodes.failed;
+  const waits = waitsForConsent(look.items);
+  const isNothing = report.share.toDelete === 0;
+  if (isNothing && waits.length === 0) return isComplete(look) ? exitCodes.done : exitCodes.failed;
+  if (!context.json) context.terminal.write(context.suggest(consentText(waits)));
   if (options.yes !== true) {
     if (!context.json) context.terminal.write(context.suggest(nextText(report, options)));
     return exitCodes.changesPending;
   }
+  if (isNothing) return exitCodes.incomplete;
   if (report.frozen) throw frozen(report);
   if (!context.json) context.terminal.write("\n");
   const left = await sweepAll(look, looking, options, context);
-  return left.length === 0 && isComplete(look) ? exitCodes.done : exitCodes.incomplete;
+  const isAll = left.length === 0 && waits.length === 0 && isComplete(look);
+  return isAll ? exitCodes.done : exitCodes.incomplete;
+}
+
+/** What only a person can decide about. */
+function waitsForConsent(items: readonly SweepItem[]): SweepItem[] {
+  return items.filter(({ kind }) => kind === "lost" || kind === "kept");
+}
+
+/** Throws NOT_FOUND for a name that is no lost cluster's. */
+function refuseOthers(named: readonly string[], { clusters, seen }: LeftoverReport): void {
+  const lost = lostAmong(clusters, seen.views).map(({ cluster }) => cluster);
+  const wrong = named.find((name) => !lost.includes(name));
+  if (wrong === undefined) return;
+  throw new CapstanError({
+    code: "NOT_FOUND",
+    source: "user",
+    subject: wrong,
+    message: `cannot sweep cluster ${wrong}: it is not lost`,
+    hint: `lost clusters: ${lost.length === 0 ? "none" : [...new Set(lost)].join(", ")}; nothing was deleted`,
+  });
 }
 
 function reportOf(
@@ -202,9 +244,14 @@ function controllersDocument({ provider, cluster, leftover }: GoneLeftover) {
 }
 
 /** The command that goes on from here. */
-function nextText(report: SweepReport, { grace }: SweepOptions): string {
-  const options = grace === defaultGraceMinutes ? "" : ` --grace ${grace}`;
-  const next = `capstan sweep --yes${options}`;
+function nextText(report: SweepReport, { grace, lostCluster, keptData }: SweepOptions): string {
+  if (report.share.toDelete === 0) return "Nothing was changed.\n";
+  const options = [
+    ...(grace === defaultGraceMinutes ? [] : [`--grace ${grace}`]),
+    ...lostCluster.map((name) => `--lost-cluster ${name}`),
+    ...(keptData === true ? ["--kept-data"] : []),
+  ];
+  const next = ["capstan sweep --yes", ...options].join(" ");
   if (!report.frozen) return `Nothing was changed. Next: ${next}\n`;
   return `Nothing was changed: ${frozenText(report)}.\nIf they are leftovers: ${next} --max-share ${percentOf(report)}\n`;
 }

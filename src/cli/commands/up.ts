@@ -13,7 +13,6 @@ import { applyPlan } from "../../engine/operations/apply.js";
 import { keySource } from "../../engine/operations/key-source.js";
 import { comesFirst } from "../../engine/operations/survey.js";
 import type { KeySource } from "../../engine/run/run-keys.js";
-import { noteCluster } from "../../engine/sweep/cluster-registry.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { Workspace } from "../../engine/backend/workspace.js";
@@ -287,14 +286,6 @@ async function upCluster(
   await engine.ensureStack(plan.stack, state);
   rememberBegun(workspace, plan.stack, sources);
   const provider = providerFor(cluster.desired.cluster, context.providers.all);
-  noteCluster(context.stateDir, {
-    clusterUid: plan.transaction.clusterUid,
-    cluster: plan.cluster,
-    stack: plan.stack,
-    provider: provider.name,
-    backend: workspace.backendKey,
-    notedAtMs: context.clock.now(),
-  });
   const next = upNext(options, plan);
   const onEnd = (end: End) => {
     if (end === "nothing") forgetManifests(workspace, plan.stack);

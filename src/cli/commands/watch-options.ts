@@ -39,11 +39,10 @@ export function controllerSettings(
   { period, engines, concurrency, timeout, deadline }: WatchOptions,
   context: CommandContext,
 ): ControllerSettings {
-  const { clock, by, stateDir, interruption, terminal } = context;
+  const { clock, by, interruption, terminal } = context;
   return {
     clock,
     by,
-    stateDir,
     interruption,
     engines,
     concurrency,

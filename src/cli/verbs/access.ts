@@ -4,7 +4,7 @@ import type { ExportOptions } from "../commands/certificates.js";
 import type { RotateOptions } from "../commands/certificates-rotate.js";
 import type { KubeconfigOptions } from "../commands/kubeconfig.js";
 import type { GlobalOptions } from "../context.js";
-import { does, looks } from "../execute.js";
+import { changes, looks } from "../execute.js";
 import { seconds, withDeadline, withExamples, withThaw, withTimeout, withYes } from "./options.js";
 
 /** The first one given takes the place of the default. */
@@ -95,7 +95,7 @@ function addRotate(certificates: Command): void {
     ["capstan certificates rotate default/prod", "the next step; shows the plan and asks"],
     ["capstan certificates rotate default/prod --to 1+2 --yes", "for scripts"],
   ]);
-  does<RotateOptions>(rotate, async ({ options, context }, stack: string) => {
+  changes<RotateOptions>(rotate, async ({ options, context }, stack: string) => {
     const { certificatesRotateCommand } = await import("../commands/certificates-rotate.js");
     return certificatesRotateCommand(stack, options, context);
   });

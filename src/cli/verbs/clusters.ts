@@ -11,7 +11,7 @@ import type { RollbackOptions } from "../commands/rollback.js";
 import type { StatusOptions } from "../commands/status.js";
 import type { UpOptions } from "../commands/up.js";
 import { diffFormats, driftFormats, planFormats } from "../../report/formats/format-names.js";
-import { does, looks } from "../execute.js";
+import { changes, does, looks } from "../execute.js";
 import {
   wholeNumber,
   withDeadline,
@@ -82,7 +82,7 @@ export function addChangingVerbs(program: Command): void {
     ["capstan rollback default/prod", "what was begun last is taken back"],
     ["capstan rollback default/prod --to 3", "as revision 3 was; capstan history lists them"],
   ]);
-  does<RollbackOptions>(rollback, async ({ options, context }, stacks: string[]) => {
+  changes<RollbackOptions>(rollback, async ({ options, context }, stacks: string[]) => {
     const { rollbackCommand } = await import("../commands/rollback.js");
     return rollbackCommand(stacks, options, context);
   });
@@ -109,7 +109,7 @@ function addDestroy(program: Command): void {
     ["capstan destroy default/demo", "by name, when the manifests are gone"],
     ["capstan destroy default/demo --leftovers remove", "also what its Services have made"],
   ]);
-  does<DestroyOptions>(destroy, async ({ options, context }, stacks: string[]) => {
+  changes<DestroyOptions>(destroy, async ({ options, context }, stacks: string[]) => {
     const { destroyCommand } = await import("../commands/destroy.js");
     return destroyCommand(stacks, options, context);
   });

@@ -43,6 +43,14 @@ export function share(text: string): number {
   return Number(text);
 }
 
+/** "default/prod", one of several. */
+export function clusterName(text: string, earlier: readonly string[] = []): readonly string[] {
+  if (!/^[^/\s]+\/[^/\s]+$/.test(text)) {
+    throw new InvalidArgumentError("expected NAMESPACE/NAME, e.g. default/prod");
+  }
+  return [...earlier, text];
+}
+
 const collect = (value: string, earlier: string[]): string[] => [...earlier, value];
 
 /** "REPLICAS=3". */

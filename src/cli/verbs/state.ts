@@ -4,7 +4,7 @@ import type { StateMoveOptions } from "../commands/state-move.js";
 import type { StateOptions } from "../commands/state.js";
 import type { UnlockOptions } from "../commands/unlock.js";
 import type { GlobalOptions } from "../context.js";
-import { does, looks } from "../execute.js";
+import { changes, looks } from "../execute.js";
 import {
   withDeadline,
   withExamples,
@@ -25,7 +25,7 @@ export function addUnlockVerb(program: Command): void {
       "show who has locked a stack, and remove the locks of those who are gone for good",
     );
   withExamples(unlock, [["capstan unlock default/prod", "shows who works on it, and asks"]]);
-  does<UnlockOptions>(unlock, async ({ options, context }, stack: string) => {
+  changes<UnlockOptions>(unlock, async ({ options, context }, stack: string) => {
     const { unlockCommand } = await import("../commands/unlock.js");
     return unlockCommand(stack, options, context);
   });
@@ -56,10 +56,13 @@ function addForget(state: Command): void {
     ["capstan state forget default/prod Machine/db-0", "shows the plan and asks"],
     ["capstan state forget default/prod Machine/db-0 --yes", "for scripts"],
   ]);
-  does<StateForgetOptions>(forget, async ({ options, context }, stack: string, machine: string) => {
-    const { stateForgetCommand } = await import("../commands/state-forget.js");
-    return stateForgetCommand(stack, machine, options, context);
-  });
+  changes<StateForgetOptions>(
+    forget,
+    async ({ options, context }, stack: string, machine: string) => {
+      const { stateForgetCommand } = await import("../commands/state-forget.js");
+      return stateForgetCommand(stack, machine, options, context);
+    },
+  );
 }
 
 const readingVerbs = () => import("../commands/state.js");
@@ -105,7 +108,7 @@ function addMove(state: Command): void {
     ["capstan state move -f prod md/workers md/general", "a pool was renamed in the manifests"],
     ["capstan state move -f prod machine/web-0 machineset/db", "one machine goes to another pool"],
   ]);
-  does<StateMoveOptions>(
+  changes<StateMoveOptions>(
     move,
     async ({ options, context }, object: string, owner: string, more: string[]) => {
       const { stateMoveCommand } = await import("../commands/state-move.js");

@@ -158,6 +158,12 @@ export function keepState(workspace: Place, stack: string): void {
   }
 }
 
+/** Removes the copy that `keepState` has made, of a stack that the backend has no more. */
+export function dropKeptState(workspace: Place, stack: string): void {
+  const file = workspace.checkpointFile(stack);
+  if (file !== undefined) rmSync(keptFile(file), { force: true });
+}
+
 /** Pulumi takes only names that end like a format for states. */
 function keptFile(file: string): string {
   return `${file}.kept`;

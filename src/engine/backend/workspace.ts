@@ -11,7 +11,8 @@ import { addFile, makeFolder, replaceFile } from "./durable-files.js";
 import { ManifestNotes } from "./manifest-notes.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
-import { fileBackendRoot, projectName } from "./project.js";
+import { fileBackendRoot, projectName, withoutPasswords } from "./project.js";
+import { makeStateFolder } from "./state-folder.js";
 import type { UserProject } from "./user-project.js";
 
 interface WorkspaceOptions {
@@ -91,6 +92,11 @@ export class Workspace {
     return existsSync(file) ? readFileSync(file, "utf8").trim() : randomUUID();
   }
 
+  /** Where the stacks are, as people may see it: the state folder, or the URL of a backend without its password. */
+  get place(): string {
+    return this.isShared ? withoutPasswords(this.backendUrl) : this.stateDir;
+  }
+
   /** Whether commands on other machines may work on the same stacks. */
   get isShared(): boolean {
     return !this.ownBackend;
@@ -105,7 +111,7 @@ export class Workspace {
 
   /** Makes the folders, the project file and, without a passphrase of the user's, the key file. */
   prepare(): void {
-    makeFolder(this.stateDir);
+    makeStateFolder(this.stateDir);
     if (!this.isOurs) return;
     makeFolder(this.workDir);
     if (this.ownBackend) makeFolder(join(this.stateDir, "pulumi"));

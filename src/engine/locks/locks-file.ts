@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
-import { makeFolder, moveFile } from "../backend/durable-files.js";
+import { moveFile } from "../backend/durable-files.js";
+import { makeStateFolder } from "../backend/state-folder.js";
 
 // The file in which commands and engines of one state folder are told.
 
@@ -20,7 +21,7 @@ export function openLocks(stateDir: string): DatabaseSync {
   const path = lockFile(stateDir);
   let database: DatabaseSync | undefined;
   try {
-    makeFolder(stateDir);
+    makeStateFolder(stateDir);
     keepPrivate(path);
     database = new DatabaseSync(path, { timeout: 5_000 });
     // An engine that works must not be lost by a power failure that its machine alone survives.

@@ -47,6 +47,7 @@ export async function forgetAdoption(
   const result = await engine.destroy(stack, session());
   stop.throwIfAborted();
   if (result.code !== 0) throw engineFailed(`cannot forget the records of ${stack}`, result);
+  await engine.removeEmptyStack(stack);
   const scope = { cluster: target.cluster, clusterUid };
   const { unrecorded } = await observe(provider, context, scope, emptyState);
   const alive = unrecorded.filter(({ phase }) => phase !== "gone").length;

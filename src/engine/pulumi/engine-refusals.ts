@@ -1,4 +1,5 @@
 import { CapstanError } from "../../api/error.js";
+import { stackNamed } from "../../api/types.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type StorageFailure, storageWords } from "../../api/storage-failure.js";
 import { withoutPasswords } from "../backend/project.js";
@@ -21,7 +22,7 @@ export function refuseOtherCluster(state: StackState, stack: string, workspace: 
   const chosen = workspace.stackName(stack);
   if (transaction === undefined || stack === chosen) return;
   const { cluster } = transaction.target;
-  if (cluster.replace("/", ".") === stack) return;
+  if (stackNamed(cluster) === stack) return;
   throw new CapstanError({
     code: "BAD_USAGE",
     source: "user",

@@ -5,10 +5,12 @@ import { typeTokenOf } from "../../dynamic/protocol.js";
 import { RecordResource } from "../../dynamic/record-resource.js";
 import { systemClock } from "../../provider/clock.js";
 import type { Clock } from "../../provider/port.js";
+import type { NotedCluster } from "../../sweep/clusters.js";
 import type { PassProgram } from "../../transaction/registration.js";
 import type { KnownProviders } from "../../records/storage-versions.js";
 import { BackendStacks } from "./backend-stacks.js";
-import { keepState } from "../backend/checkpoint-repair.js";
+import { dropKeptState, keepState } from "../backend/checkpoint-repair.js";
+import { notedClusters, withRegistry } from "../backend/cluster-registry.js";
 import {
   engineFailed,
   lockedByPulumi,
@@ -118,10 +120,24 @@ export interface HandlerSession {
   waiting?(reason: string): void;
 }
 
+/** A cluster that a run is about to work on. */
+export type ClusterLife = Required<
+  Pick<NotedCluster, "cluster" | "clusterUid" | "keeps" | "provider" | "stack">
+>;
+
 /** What a run needs of an engine. */
 export type StackEngine = Pick<
   Engine,
-  "assertAlive" | "beginWork" | "destroy" | "pass" | "readState" | "refresh" | "unsettled"
+  | "assertAlive"
+  | "beginWork"
+  | "destroy"
+  | "noteEnd"
+  | "noteLife"
+  | "pass"
+  | "readState"
+  | "refresh"
+  | "removeEmptyStack"
+  | "unsettled"
 >;
 
 /** Runs Pulumi's engine on one stack after another. Every run starts and ends a process. */
@@ -166,6 +182,11 @@ export class Engine {
     this.hasBegun = true;
   }
 
+  /** See Workspace.place. */
+  get place(): string {
+    return this.options.workspace.place;
+  }
+
   /** See Workspace.stateName. */
   stateName(how: "reads" | "makes"): string {
     return this.options.workspace.stateName(how);
@@ -201,6 +222,40 @@ export class Engine {
     const name = this.options.workspace.stackName(stack);
     await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
     await settleState(this.options.workspace, stack, "new");
+  }
+
+  /** Notes that a cluster lives, in the state folder. To be called before the first call to its cloud. Idempotent. */
+  noteLife(life: ClusterLife): void {
+    const { stateDir, backendKey } = this.options.workspace;
+    const note = { ...life, backend: backendKey, notedAtMs: this.clock.now() };
+    withRegistry(stateDir, (registry) => registry.note(note));
+  }
+
+  /** Clusters that were made from the state folder in this backend, those that have ended included, oldest first. */
+  noted(): NotedCluster[] {
+    const { stateDir, backendKey } = this.options.workspace;
+    return notedClusters(stateDir).filter(({ backend }) => backend === backendKey);
+  }
+
+  /** Records the end of a cluster of which two listings have shown nothing, before its records go. */
+  noteEnd(clusterUid: string): void {
+    const { stateDir } = this.options.workspace;
+    withRegistry(stateDir, (registry) => registry.noteEnd(clusterUid, this.clock.now()));
+  }
+
+  /**
+   * Removes a stack that records nothing any more. Pulumi refuses one that holds resources, and the stack of a user's
+   * project is the user's. A stack that cannot be removed stays listed, and a notice says so.
+   */
+  async removeEmptyStack(stack: string): Promise<void> {
+    const { workspace, notice } = this.options;
+    if (!workspace.isOurs || !(await this.stacks.has(stack))) return;
+    const args = ["stack", "rm", "--yes", ...this.named(stack)];
+    const result = await this.run(args, { stack });
+    if (result.code === 0) return dropKeptState(workspace, stack);
+    notice?.(
+      `stack ${stack} is empty and stays listed: ${engineFailed("cannot remove it", result).message}`,
+    );
   }
 
   /** One pass: registers the program's resources. Resolves with the result, whatever it is. */

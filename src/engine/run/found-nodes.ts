@@ -2,6 +2,8 @@ import { sameJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { identityOf } from "../../compile/compile.js";
 import { dependenciesOf, type GraphNode, keyOf } from "../../graph/graph.js";
+import { withLostRecords } from "../../plan/decisions/lost-records.js";
+import type { PlanInput } from "../../plan/plan-input.js";
 import type { OrphanedResource, RemainingPlan } from "../../plan/plan.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
 import { withSecretFields } from "../../provider/secret-fields.js";
@@ -38,16 +40,25 @@ export function foundNodes(
   return withSecretFields(nodes, provider);
 }
 
-/** Those of what nobody recorded that are to be let go, while a host with which they live is recorded. Pure. */
-export function besideTheirHosts(
+/**
+ * Orphaned resources that get a record before they go: those that the last revision made, and those that are released after a
+ * host that is recorded. Pure.
+ */
+export function recordedFirst(
   orphaned: readonly OrphanedResource[],
-  { resources }: Pick<PriorState, "resources">,
+  { unrecorded = [], observedResources = new Map(), ...about }: RecordedFirstInput,
 ): OrphanedResource[] {
-  const hosts = new Set(resources.map(({ name }) => name));
+  const lost = new Set(withLostRecords(orphaned, { ...about, unrecorded, observedResources }));
+  const hosts = new Set(about.prior.resources.map(({ name }) => name));
   return orphaned.filter(
-    ({ who, letGo }) => letGo === true && hostsInName(who.name).some((one) => hosts.has(one)),
+    (one) =>
+      lost.has(one) ||
+      (one.letGo === true && hostsInName(one.who.name).some((host) => hosts.has(host))),
   );
 }
+
+type RecordedFirstInput = Pick<PlanInput, "goal" | "prior" | "provider"> &
+  Partial<Pick<PlanInput, "unrecorded" | "observedResources">>;
 
 /** Where a name says that it belongs. */
 function unknownNode(kind: string, name: string, { hostKind }: InfrastructureProvider): GraphNode {

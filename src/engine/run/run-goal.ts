@@ -1,4 +1,7 @@
-import type { NodeKey } from "../../graph/graph.js";
+import { type NodeKey, nodeName } from "../../graph/graph.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
+import { keptForm } from "../../sweep/clusters.js";
+import type { ClusterLife } from "../pulumi/engine.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 
@@ -13,6 +16,19 @@ export function isRecording({ transaction: { goal } }: Plan): boolean {
 export function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<NodeKey, string> {
   const imported = importIn(goal, target);
   return new Map(imported && [[imported.host, imported.id]]);
+}
+
+/** The cluster of a plan, as it is noted before the first call to its cloud. Pure. */
+export function lifeOf(
+  { cluster, stack, target, transaction: { clusterUid } }: Plan,
+  { name: provider }: Pick<InfrastructureProvider, "name">,
+): ClusterLife {
+  const keeps = target.nodes.flatMap(({ kind, name, host, keep }) =>
+    host === undefined || keep !== true
+      ? []
+      : [keptForm(kind, name.slice(`${nodeName(host)}-`.length))],
+  );
+  return { clusterUid, cluster, stack, provider, keeps: [...new Set(keeps)].sort() };
 }
 
 /** What a plan has shown, in the words of its steps. Pure. */

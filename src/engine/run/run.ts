@@ -26,7 +26,7 @@ import {
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
 import { finishNodes } from "./cluster-nodes.js";
-import { besideTheirHosts, foundNodes } from "./found-nodes.js";
+import { foundNodes, recordedFirst } from "./found-nodes.js";
 import { MemberCare } from "./member-care.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { payloadsOf } from "./pass-payloads.js";
@@ -37,7 +37,7 @@ import { observe, type Observation } from "./observe.js";
 import type { RunOptions, RunResult } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
 import { withPending } from "./joining-hosts.js";
-import { importsOf, isRecording, shownBy } from "./run-goal.js";
+import { importsOf, isRecording, lifeOf, shownBy } from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
 import { isPassRecorded, livingAs } from "./pass-record.js";
@@ -101,6 +101,7 @@ export class Run {
   async toTheEnd(): Promise<RunResult> {
     refuseForeign(this.state, this.goal.stack);
     await this.options.engine.beginWork();
+    this.options.engine.noteLife(lifeOf(this.goal, this.options.provider));
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);
@@ -288,12 +289,14 @@ export class Run {
   }
 
   /**
-   * What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. So does what is to
-   * outlive a host that has one: it is let go after that.
+   * What a hook holds of it gets a record, as if it had had one all the time: nothing that any verb does may forget it. So do a resource
+   * that the last revision made, whose record was deleted, and one that is released after its recorded host.
    */
   private async remove(removal: OrphanRemoval, plan: RemainingPlan): Promise<void> {
     this.inventory = undefined;
-    const early = this.nodesOf(besideTheirHosts(removal.resources, this.state), plan);
+    const { state: prior, observed, options, goal } = this;
+    const about = { goal: goal.transaction.goal, prior, provider: options.provider, ...observed };
+    const early = this.nodesOf(recordedFirst(removal.resources, about), plan);
     if (early.length > 0) return this.record(early, plan);
     const { going, staying, held } = await this.drains.removal(removal, this.waits());
     // It is told of one by one.
@@ -393,13 +396,18 @@ export class Run {
     this.state = await this.options.engine.readState(this.goal.stack);
   }
 
-  /** Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. */
+  /**
+   * Nothing that lives in a cloud may be recorded any more: what the engine deletes now is not looked for again. Two listings have
+   * shown nothing: that the cluster has ended is on record before its records go.
+   */
   private async clear(plan: RemainingPlan): Promise<void> {
     const { engine } = this.options;
     const [left] = cloudResources(this.state);
     if (left !== undefined) throw new Error(`${left.key} is recorded, and the records are to go`);
+    engine.noteEnd(this.goal.transaction.clusterUid);
     this.check(await engine.destroy(plan.stack, this.session()), "cannot clear");
     this.state = await engine.readState(plan.stack);
+    await engine.removeEmptyStack(plan.stack);
     this.closed = true;
   }
 

@@ -7,11 +7,17 @@ import {
   type NotedCluster,
   usedProviders,
 } from "../../sweep/clusters.js";
-import { confirmed, decideSweep, type Listing, type SweepItem } from "../../sweep/decide.js";
+import {
+  confirmed,
+  decideSweep,
+  type Listing,
+  type SweepConsent,
+  type SweepItem,
+} from "../../sweep/decide.js";
 import { type StackView, viewOf } from "../../sweep/stack-view.js";
 import { goneClusters } from "../../sweep/gone-clusters.js";
 import { mapBounded } from "../../provider/bounded.js";
-import { notedClusters } from "./cluster-registry.js";
+import { notedClusters } from "../backend/cluster-registry.js";
 import { type GoneLeftover, leftByControllers } from "./gone-leftovers.js";
 import type { Engine } from "../pulumi/engine.js";
 import { StackLock } from "../locks/lock.js";
@@ -25,6 +31,7 @@ export interface LeftoverOptions {
   readonly providers: readonly InfrastructureProvider[];
   readonly context: CallContext;
   readonly graceMs: number;
+  readonly consent: SweepConsent;
 }
 
 /** A provider that clusters are on and that was not looked at. */
@@ -113,10 +120,10 @@ export function toDeleteOf(items: readonly SweepItem[]): SweepItem[] {
 function decided(
   seen: LeftoverReading,
   noted: readonly NotedCluster[],
-  { backend, graceMs, context }: LeftoverOptions,
+  { backend, graceMs, consent, context }: LeftoverOptions,
 ): Omit<LeftoverReport, "notListed" | "byControllers"> {
   const clusters = knownClusters(noted, backend, seen.views);
-  const items = decideSweep({ ...seen, clusters, graceMs, nowMs: context.clock.now() });
+  const items = decideSweep({ ...seen, clusters, graceMs, consent, nowMs: context.clock.now() });
   const unreadable = seen.views.filter((view) => view.kind === "unreadable");
   return { items, clusters, unreadable, seen };
 }

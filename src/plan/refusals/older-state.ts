@@ -30,6 +30,6 @@ export function refuseOlderState(input: PlanInput, targetOf: () => Target): void
     source: "user",
     subject: target.cluster,
     message: `cannot change ${target.cluster}: its state is an older one: it ends with transaction ${number}, and the cloud holds ${shown.join(", ")}${more}, made after that`,
-    hint: "bring the newest state back; if there is none, give this one up (capstan certificates export, then pulumi stack rm --force) and take the cluster over with capstan up --adopt --certificates; nothing was changed",
+    hint: "bring the newest state back; if there is none: capstan certificates export, then pulumi stack rm --force in the environment of capstan env, then at once capstan up --adopt --certificates, since the cluster is lost to every other command meanwhile; nothing was changed",
   });
 }

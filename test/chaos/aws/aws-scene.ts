@@ -221,7 +221,7 @@ export class AwsScene implements Scene {
     await this.ground.simulator.advance(settledMs);
     await this.refresh();
     const { account, cluster } = this;
-    const deployment = await this.sandbox.deploymentIfAny(this.stack);
+    const deployment = await this.sandbox.deployment(this.stack);
     const { surroundings } = this.ground;
     const judgement = judgeAccount({ surroundings, account, deployment, cluster });
     const verdict = { ...judgement, unwanted: [], stuck: [], laws: [] };

@@ -190,7 +190,7 @@ export class WatchWorld {
   /** What Pulumi has recorded, read on a machine on which an engine has run. */
   async deployment(): Promise<Deployment> {
     const known = this.machines.find(({ sandbox }) => existsSync(join(sandbox.state, "work")));
-    return known === undefined ? {} : known.sandbox.deploymentIfAny(this.stack);
+    return known === undefined ? {} : known.sandbox.deployment(this.stack);
   }
 
   /** Whether neither objects nor the cloud have been changed for a while. */

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { dottedName, type Desired, objectsOf } from "../../../src/api/types.js";
+import { stackNamed, type Desired, objectsOf } from "../../../src/api/types.js";
 import { MoveToApiServer } from "../../../src/cli/commands/move-to-api-server.js";
 import { MoveToFiles } from "../../../src/cli/commands/move-to-files.js";
 import type { Move } from "../../../src/cli/commands/moving.js";
@@ -221,6 +221,9 @@ export class InstallerWorld {
       },
       refresh: (...about) => engine.refresh(...about),
       destroy: (...about) => engine.destroy(...about),
+      noteLife: (life) => engine.noteLife(life),
+      noteEnd: (clusterUid) => engine.noteEnd(clusterUid),
+      removeEmptyStack: (stack) => engine.removeEmptyStack(stack),
       assertAlive: () => engine.assertAlive(),
     };
   }
@@ -228,7 +231,7 @@ export class InstallerWorld {
   private moveOf({ key, engine }: InstalledCluster): Move {
     const { course } = this;
     const { clock, provider } = engine;
-    const stack = dottedName(key);
+    const stack = stackNamed(key);
     const watched = this.watched(engine.meansOf(new CommandProcess()).engine);
     const about = { key, clock, stop: neverStopped, attempt: "of a case" };
     return {

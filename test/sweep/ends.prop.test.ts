@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import fc from "fast-check";
+import { assertAsyncLaw } from "../support/laws.js";
+import { inMutant } from "../support/mutant.js";
+import * as ends from "./ended-lives.js";
+
+describe("the end of a cluster", () => {
+  it("makes garbage of late resources only once a destroy, or the rollback of a first up, has recorded it", async () => {
+    const seen = { ended: 0, killed: 0 };
+    const property = fc.asyncProperty(ends.ends, async (end) => {
+      const { hasEnded, breaches } = await ends.breachesOf(end);
+      seen[hasEnded ? "ended" : "killed"] += 1;
+      assert.deepEqual(breaches, []);
+    });
+    await assertAsyncLaw(property, 200);
+    assert.ok(seen.ended > 20 && seen.killed > 20, JSON.stringify(seen));
+  });
+
+  it("would come too early if it were recorded where the way to it begins", async () => {
+    const edits = [
+      {
+        find: "this.options.engine.noteLife(lifeOf(this.goal, this.options.provider));",
+        replace:
+          "this.options.engine.noteLife(lifeOf(this.goal, this.options.provider)); this.options.engine.noteEnd(this.goal.transaction.clusterUid);",
+      },
+    ];
+    const asked = { module: "test/sweep/ended-lives.js", own: ends };
+    assert.ok((await inMutant(edits, asked, (copy) => copy.breachesOfMany())).length > 0);
+  });
+});
