@@ -1,10 +1,13 @@
 import { gunzipSync } from "node:zlib";
+import semver from "semver";
 import { parse } from "yaml";
 import { CapstanError } from "../../src/api/error.js";
+import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { BootstrapKind } from "../../src/bootstrap/host/member-role.js";
 import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
+import type { KubeadmObject } from "../../src/bootstrap/kubeadm/configuration.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
 import type { NodeMarks } from "../../src/workload/node-marks.js";
 import type { EtcdAnswer, EtcdReport } from "../../src/workload/etcd/etcd-report.js";
@@ -122,6 +125,10 @@ export class FakeHosts {
   private found: EtcdKnowledge | undefined;
   /** Whether hosts had become nodes when somebody asked last, by their names. */
   private readonly joined = new Map<string, boolean>();
+  /** The version of the control plane that the ConfigMap kubeadm-config says. */
+  private configured = "";
+  /** The version of kube-proxy. */
+  private addons = "";
   /** Whether etcd takes nobody out. */
   refusesToLeave = false;
   /** Whether the cluster is to have a control plane once what is under way is done. */
@@ -165,6 +172,15 @@ export class FakeHosts {
     };
     return async () => ({
       announce: () => answering(() => undefined),
+      configure: (wanted) =>
+        answering(() => {
+          const version = versionIn(wanted);
+          const { configured } = this;
+          this.configured = version;
+          return version === configured ? undefined : `kubeadm-config: ${version}`;
+        }),
+      updateAddons: (configuration) =>
+        answering(() => this.updateAddons(versionIn(configuration), members())),
       issue: ({ token }) =>
         answering(() => {
           this.tokens.set(token, "abcdef.0123456789abcdef");
@@ -247,6 +263,34 @@ export class FakeHosts {
               for (const token of others) this.tokens.delete(token);
             }),
     });
+  }
+
+  /** Law 20: kube-proxy is never newer than any API server. */
+  private updateAddons(version: string, all: readonly Observed[]): string[] {
+    const older = this.membersAmong(all).find(({ spec }) => semver.gt(version, versionOf(spec)));
+    if (older !== undefined) {
+      const what = `kube-proxy ${version} beside ${older.who.name}, ${versionOf(older.spec)}`;
+      this.watch.blame("law 20: versions", what);
+    }
+    const { addons } = this;
+    this.addons = version;
+    return version === addons ? [] : [`kube-proxy: ${version}`];
+  }
+
+  /** Law 20: once a command has got to its end, a cluster that answers says of itself what its members have. */
+  mustSayVersions(alive: readonly Observed[]): void {
+    if (!this.isAnswering(alive)) return;
+    const versions = this.membersAmong(alive).map(({ spec }) => versionOf(spec));
+    const [oldest = "", newest = oldest] = [versions.toSorted(semver.compare)].flatMap((all) => [
+      all[0],
+      all.at(-1),
+    ]);
+    const blame = (what: string, has: string, wants: string) => {
+      if (has === wants) return;
+      this.watch.blame("law 20: versions", `${what} says ${has}, and members have ${wants}`);
+    };
+    blame("kubeadm-config", this.configured, newest);
+    blame("kube-proxy", this.addons, oldest);
   }
 
   private reportOf(name: string): NodeReport | undefined {
@@ -353,7 +397,10 @@ export class FakeHosts {
     for (const known of [this.cordoned, this.drained, this.disturbed, this.disturbedAtMs]) {
       known.delete(host.who.name);
     }
-    if (kind === "joinControlPlane") this.mayDisturb(host, others);
+    if (kind === "joinControlPlane") {
+      this.mayDisturb(host, others);
+      this.mustFindItsVersion(host);
+    }
     for (const name of this.everMembers) {
       if (machineOf(name) === machineOf(host.who.name)) this.succeeded.add(name);
     }
@@ -362,6 +409,7 @@ export class FakeHosts {
       const all = [this.everMembers, this.leftMembers, this.joined, this.succeeded];
       for (const known of all) known.clear();
     }
+    if (kind === "init") this.configured = this.addons = versionOf(host.spec);
     this.mustTrust(host, { kind, trusts, signs }, others);
     if (signs !== undefined) this.signs.set(host.id, signs);
     // Whichever member leads signs for a worker.
@@ -381,6 +429,13 @@ export class FakeHosts {
     if (this.isCommitted()) {
       this.watch.blame("law 16: one cluster", `${name} begins one where one was committed`);
     }
+  }
+
+  /** Law 20: a member that joins gets the control plane that kubeadm-config names, which is its own. */
+  private mustFindItsVersion({ who, spec }: Observed): void {
+    if (this.configured === versionOf(spec)) return;
+    const what = `${who.name}, ${versionOf(spec)}, joins what kubeadm-config calls ${this.configured}`;
+    this.watch.blame("law 20: versions", what);
   }
 
   /** Law 19: pods find a host that runs. */
@@ -624,6 +679,16 @@ function writtenIn(text: string): (path: string) => string {
     readonly write_files: readonly { readonly path: string; readonly content: string }[];
   };
   return (path) => files.find((one) => one.path === path)?.content ?? "";
+}
+
+/** "1.34.2" of a ClusterConfiguration. */
+function versionIn({ kubernetesVersion }: KubeadmObject): string {
+  return String(kubernetesVersion).replace(/^v/, "");
+}
+
+/** Of a member's control plane, as its host has it. */
+function versionOf(spec: JsonObject): string {
+  return String(spec["controlPlane"]);
 }
 
 function isMember(kind: BootstrapKind | undefined): boolean {

@@ -393,6 +393,7 @@ export class Life {
     this.mustHaveKeys(before);
     if (outcome.kind === "done" || outcome.kind === "rolledBack") {
       this.engine.cloud.hosts.mustTakePods(this.engine.hosts());
+      this.engine.cloud.hosts.mustSayVersions(this.engine.hosts());
     }
     if (callsAtRollback !== undefined) {
       for (const lost of this.before.lost(callsAtRollback)) this.breaches.push(`law 9: ${lost}`);

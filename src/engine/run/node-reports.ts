@@ -11,7 +11,14 @@ import type {
 } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
-import { etcdAmong, type EtcdLook, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
+import type { TransactionRecord } from "../../records/transaction.js";
+import {
+  etcdAmong,
+  type EtcdLook,
+  nodesAmong,
+  tryToKeepMarks,
+  tryToSettleControlPlane,
+} from "./cluster-nodes.js";
 import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { Silences } from "./silences.js";
@@ -38,6 +45,8 @@ export class NodeReports {
   private readonly etcdSilent = new Silences();
   /** Clusters that have not let their Nodes be uncordoned. */
   private readonly refused = new Silences();
+  /** The revision of each cluster, by its UID, whose kubeadm-config and addons have been looked at. */
+  private readonly settled = new Map<string, number>();
 
   /** `keepsMarks`: whoever looks for ever also sees to it that Nodes of settled clusters bear what their Machines want. */
   constructor(
@@ -98,7 +107,8 @@ export class NodeReports {
     if (bootstrap === undefined) return;
     const seen = { bootstrap, observation, records, context };
     const uncordons = !isOpen(records) && this.isToLift(nodes, { records, context });
-    await tryToKeepMarks(seen, { target: transaction.target, uncordons });
+    const failure = await tryToKeepMarks(seen, { target: transaction.target, uncordons });
+    if (failure === undefined && !isOpen(records)) await tryToSettleControlPlane(seen);
   }
 
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
@@ -121,6 +131,7 @@ export class NodeReports {
       if (!this.keepsMarks || isOpen(records)) return nodes;
       const uncordons = !isRemembered && this.isToLift(nodes, looked);
       const failure = await tryToKeepMarks(seen, { target, uncordons });
+      if (failure === undefined && !isRemembered) await this.settleControlPlane(seen, transaction);
       if (!uncordons) return nodes;
       if (failure !== undefined) {
         this.refused.failed(clusterUid, failure.message, clock.now());
@@ -148,8 +159,19 @@ export class NodeReports {
     return isLeft && this.refused.holds(clusterUid, context.clock.now()) === undefined;
   }
 
+  /** Once for each revision: another process may have begun a change by the time that a remembered one is written again. */
+  private async settleControlPlane(
+    seen: Parameters<typeof tryToSettleControlPlane>[0],
+    { clusterUid, number }: TransactionRecord,
+  ): Promise<void> {
+    if (this.settled.get(clusterUid) === number) return;
+    const failure = await tryToSettleControlPlane(seen);
+    if (failure === undefined) this.settled.set(clusterUid, number);
+  }
+
   /** Undefined of hosts that are no Nodes of anybody. */
   private bootstrapOf(target: Target, provider: InfrastructureProvider): RunBootstrap | undefined {
-    return RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
+    const { openWorkload } = this;
+    return RunBootstrap.of(target, { provider, openWorkload, report: () => undefined });
   }
 }

@@ -125,7 +125,8 @@ export class Run {
     const { bootstrap, goal, observed: observation, state: records, passes, inventory } = this;
     if (bootstrap !== undefined && observation !== undefined) {
       const seen = { bootstrap, observation, records, context: this.context() };
-      await finishNodes(seen, goal.target, this.options.timeoutMs);
+      const failure = await finishNodes(seen, goal.target, this.options.timeoutMs);
+      if (failure !== undefined) this.options.report({ kind: "unconfigured", reason: failure.message });
     }
     return omitUndefined({ kind: "done", passes, inventory });
   }
