@@ -1,4 +1,9 @@
-import { type AppsV1Api, type CoreV1Api, PatchStrategy } from "@kubernetes/client-node";
+import {
+  type AppsV1Api,
+  type CoreV1Api,
+  PatchStrategy,
+  V1ObjectMeta,
+} from "@kubernetes/client-node";
 import { type Addon, addonImage, addons } from "../bootstrap/kubeadm/addon-images.js";
 import type { KubeadmObject } from "../bootstrap/kubeadm/configuration.js";
 import {
@@ -24,8 +29,10 @@ export async function writeKubeadmConfig(
     const change = changeOfKubeadmConfig(data?.[clusterConfigurationKey] ?? "", wanted);
     if (change === undefined) return undefined;
     // With the version that was read, so that another client's change is never overwritten unread.
-    const { resourceVersion } = metadata ?? {};
-    const body = { metadata: { resourceVersion }, data: { [clusterConfigurationKey]: change.text } };
+    const version = Object.assign(new V1ObjectMeta(), {
+      resourceVersion: metadata?.resourceVersion,
+    });
+    const body = { metadata: version, data: { [clusterConfigurationKey]: change.text } };
     try {
       await api.patchNamespacedConfigMap(
         { ...kubeadmConfig, body },

@@ -116,6 +116,8 @@ export class FakeEngine {
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
+  /** Ids of members whose API servers had served when some plan was made. */
+  readonly servedAtPlan = new Set<string>();
   /** Through which each plan was made, for whoever applies it. */
   private readonly driftFilters = new WeakMap<Plan, DriftFilter>();
   /** How many calls there had been when the last command began to take something back; undefined: it did not. */
@@ -172,6 +174,14 @@ export class FakeEngine {
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       return { failed: error.message };
+    }
+  }
+
+  /** Whose API servers serve now counts for every plan from now on. */
+  noteServing(): void {
+    const { cloud } = this;
+    for (const host of cloud.alive()) {
+      if (cloud.hosts.hasServed(host)) this.servedAtPlan.add(host.id);
     }
   }
 
@@ -407,6 +417,7 @@ export class FakeEngine {
 
   /** Whoever asked has seen this plan: what is done from now on is held against it. */
   show(plan: Plan): void {
+    this.noteServing();
     const goesOn = plan.target.machines.some(({ controlPlane }) => controlPlane);
     this.cloud.hosts.goesOn = () => goesOn;
     this.cloud.watch.show(plan);

@@ -68,6 +68,8 @@ export class FakeHosts {
   readonly marked = new Set<string>();
   /** Names of hosts whose Node was deleted. */
   readonly deletedNodes = new Set<string>();
+  /** Names of hosts that have run at some time. */
+  private readonly ran = new Set<string>();
   /** Names of hosts that take no more pods. */
   readonly cordoned = new Set<string>();
   private readonly cordonedAtMs = new Map<string, number>();
@@ -188,7 +190,8 @@ export class FakeHosts {
         }),
       nodes: (hosts) =>
         answering(() => {
-          const joined = hosts.filter(({ name }) => this.hasJoined(name));
+          const all = members();
+          const joined = hosts.filter(({ name }) => this.isNode(name, all));
           for (const one of hosts) this.joined.set(one.name, joined.includes(one));
           return new Map(joined.map(({ name }) => [name, this.reportOf(name)]));
         }),
@@ -293,6 +296,19 @@ export class FakeHosts {
     blame("kube-proxy", this.addons, oldest);
   }
 
+  /** One that has never run has not joined, whatever it would do. */
+  private isNode(name: string, all: readonly Observed[]): boolean {
+    const runs = all.some(({ who, phase }) => who.name === name && phase === "ready");
+    if (runs) this.ran.add(name);
+    return this.hasJoined(name) && this.ran.has(name);
+  }
+
+  /** Whether the API server of a member has ever served its cluster. */
+  hasServed({ id, phase, who: { name } }: Observed): boolean {
+    const runs = phase === "ready" || this.ran.has(name);
+    return runs && isMember(this.did.get(id)) && this.hasJoined(name);
+  }
+
   private reportOf(name: string): NodeReport | undefined {
     const says = this.nodeSays(name);
     if (!this.cordoned.has(name)) return says;
@@ -394,7 +410,8 @@ export class FakeHosts {
     );
     this.did.set(host.id, kind);
     // One of this name in another life of the cluster had another Node.
-    for (const known of [this.cordoned, this.drained, this.disturbed, this.disturbedAtMs]) {
+    const { cordoned, drained, disturbed, disturbedAtMs, ran } = this;
+    for (const known of [cordoned, drained, disturbed, disturbedAtMs, ran]) {
       known.delete(host.who.name);
     }
     if (kind === "joinControlPlane") {
@@ -468,6 +485,7 @@ export class FakeHosts {
   /** Law 19, of hosts that stay. */
   disturbs(host: Observed, all: readonly Observed[]): void {
     const { name } = host.who;
+    this.ran.add(name);
     this.mustBeDrained(host, all, "is disturbed");
     const answers = !this.isSilent && this.isAnswering(all);
     if (answers && this.goesOn() && this.isReady(name, all)) this.mustHaveItsTurn(name, all);
@@ -515,6 +533,7 @@ export class FakeHosts {
 
   /** A host that serves is changed in place, and does not serve meanwhile. */
   changes(host: Observed, others: readonly Observed[]): void {
+    this.ran.add(host.who.name);
     if (isMember(this.did.get(host.id))) this.mayDisturb(host, others);
   }
 
@@ -595,6 +614,7 @@ export class FakeHosts {
 
   /** A host goes: a member that runs has left the others before, unless there are none, or they go, too. */
   goes(host: Observed, others: readonly Observed[]): void {
+    if (host.phase === "ready") this.ran.add(host.who.name);
     const runs = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
     const { who } = host;
     if (runs(host) && !this.leftMembers.has(who.name)) this.mayDisturb(host, others);

@@ -12,6 +12,7 @@ export type Law =
   | "law 6: unknown"
   | "law 7: shown"
   | "law 8: admitted"
+  | "law 11: undo"
   | "law 16: one cluster"
   | "law 17: trust"
   | "law 18: etcd"

@@ -21,6 +21,7 @@ import {
 } from "./cluster-nodes.js";
 import { observe } from "./observe.js";
 import { RunBootstrap } from "./run-bootstrap.js";
+import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Silences } from "./silences.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 
@@ -66,7 +67,11 @@ export class NodeReports {
     const etcd = await this.etcdOf(omitUndefined({ ...observation, nodes }), looked);
     const certificates =
       etcd !== undefined && etcd.certificates.size > 0 ? etcd.certificates : undefined;
-    return omitUndefined({ ...observation, nodes, etcd: etcd?.health, certificates });
+    const known = await withUnjoinedMembers(observation, {
+      ...looked,
+      openWorkload: this.openWorkload,
+    });
+    return omitUndefined({ ...known, nodes, etcd: etcd?.health, certificates });
   }
 
   /**

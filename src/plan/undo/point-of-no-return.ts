@@ -6,7 +6,7 @@ import { minorOf } from "../../api/versions.js";
 import { compileParts } from "../../compile/compile.js";
 import { informed } from "../../compile/lookups.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
-import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
 import { canServe } from "../decisions/verdicts.js";
 import type { Observation } from "../observation.js";
