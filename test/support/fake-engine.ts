@@ -194,7 +194,7 @@ export class FakeEngine {
     const nodeReports = new NodeReports(openWorkload, by === "loop");
     const clusterUid = records.transaction?.clusterUid ?? "";
     const observation = await nodeReports.observe({ cluster, clusterUid }, looked);
-    if (by === "up") await nodeReports.keepMarks(observation, looked);
+    if (by === "up") await nodeReports.keepMarks(observation, looked, () => undefined);
   }
 
   /** `capstan up`: plans and applies in one process. */

@@ -179,22 +179,24 @@ export async function tryToSettleControlPlane({
 
 /**
  * What a run that is done still asks its cluster for: what it owes that, at most so long, what its Nodes bear, what its control
- * plane says of itself, and that no token is left. The error with which the control plane's objects stayed as they were.
+ * plane says of itself, and that no token is left.
  */
 export async function finishNodes(
   seen: SeenHosts,
   target: Target,
   timeoutMs: number,
-): Promise<CapstanError | undefined> {
+): Promise<void> {
   const { bootstrap, context, observation, records } = seen;
   await bootstrap.owed.finish(context, timeoutMs);
   const failure =
     (await tryToKeepMarks(seen, { target, uncordons: true })) ??
     (await tryToSettleControlPlane(seen));
-  // A cluster that has just not answered is not asked once more: tokens expire.
-  if (failure !== undefined) return failure;
+  if (failure !== undefined) {
+    // A cluster that has just not answered is not asked once more: tokens expire.
+    bootstrap.reportUnsettled(failure);
+    return;
+  }
   await bootstrap.revokeOthers(context, observation, records).catch((error: unknown) => {
     if (!isCapstanError(error)) throw error;
   });
-  return undefined;
 }

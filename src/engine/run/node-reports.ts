@@ -20,6 +20,7 @@ import {
   tryToSettleControlPlane,
 } from "./cluster-nodes.js";
 import { observe } from "./observe.js";
+import type { RunEvent } from "./run-event.js";
 import { RunBootstrap } from "./run-bootstrap.js";
 import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Silences } from "./silences.js";
@@ -103,17 +104,23 @@ export class NodeReports {
   }
 
   /** What a run does at its end, for a cluster of which nothing is to be changed: whoever ran last may have died before. */
-  async keepMarks(observation: Observation, { provider, records, context }: Looked): Promise<void> {
+  async keepMarks(
+    observation: Observation,
+    { provider, records, context }: Looked,
+    report: (event: RunEvent) => void,
+  ): Promise<void> {
     const { transaction } = records;
     // A cluster that has just not answered is not asked once more.
     const { nodes } = observation;
     if (transaction === undefined || nodes === undefined) return;
-    const bootstrap = this.bootstrapOf(transaction.target, provider);
+    const bootstrap = this.bootstrapOf(transaction.target, provider, report);
     if (bootstrap === undefined) return;
     const seen = { bootstrap, observation, records, context };
     const uncordons = !isOpen(records) && this.isToLift(nodes, { records, context });
     const failure = await tryToKeepMarks(seen, { target: transaction.target, uncordons });
-    if (failure === undefined && !isOpen(records)) await tryToSettleControlPlane(seen);
+    if (failure !== undefined || isOpen(records)) return;
+    const unsettled = await tryToSettleControlPlane(seen);
+    if (unsettled !== undefined) bootstrap.reportUnsettled(unsettled);
   }
 
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
@@ -175,8 +182,12 @@ export class NodeReports {
   }
 
   /** Undefined of hosts that are no Nodes of anybody. */
-  private bootstrapOf(target: Target, provider: InfrastructureProvider): RunBootstrap | undefined {
+  private bootstrapOf(
+    target: Target,
+    provider: InfrastructureProvider,
+    report: (event: RunEvent) => void = () => undefined,
+  ): RunBootstrap | undefined {
     const { openWorkload } = this;
-    return RunBootstrap.of(target, { provider, openWorkload, report: () => undefined });
+    return RunBootstrap.of(target, { provider, openWorkload, report });
   }
 }

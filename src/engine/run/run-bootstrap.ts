@@ -1,4 +1,4 @@
-import { isCapstanError } from "../../api/error.js";
+import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
 import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { deliveryOf, secretNameOf, termsFor } from "../../bootstrap/host/delivery.js";
@@ -251,6 +251,11 @@ export class RunBootstrap {
     const cluster = await this.workload.beside(observation, first, records, ctx);
     this.tell(await cluster.configure(settled.configuration));
     for (const what of await cluster.updateAddons(settled.ofAddons)) this.tell(what);
+  }
+
+  /** Objects of the cluster stay as they are until the next command. */
+  reportUnsettled({ message: reason }: CapstanError): void {
+    this.request.report({ kind: "unconfigured", reason });
   }
 
   /** Hosts find there whom to trust: once in a run, whose hosts are all made with the same keys. */

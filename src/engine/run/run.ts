@@ -126,9 +126,7 @@ export class Run {
     const { bootstrap, goal, observed: observation, state: records, passes, inventory } = this;
     if (bootstrap !== undefined && observation !== undefined) {
       const seen = { bootstrap, observation, records, context: this.context() };
-      const failure = await finishNodes(seen, goal.target, this.options.timeoutMs);
-      if (failure !== undefined)
-        this.options.report({ kind: "unconfigured", reason: failure.message });
+      await finishNodes(seen, goal.target, this.options.timeoutMs);
     }
     return omitUndefined({ kind: "done", passes, inventory });
   }
