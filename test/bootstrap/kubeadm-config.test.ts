@@ -121,7 +121,7 @@ describe("images of addons beside a control plane", () => {
     },
     { name: "kube-proxy that has it stays", addon: kubeProxy, present: `${at}/kube-proxy:v1.35.3` },
     {
-      name: "kube-proxy stays in the registry that somebody has put it into",
+      name: "kube-proxy stays in the registry of its present image",
       addon: kubeProxy,
       present: "mirror.example.org:5000/kube-proxy:v1.34.2",
       want: "mirror.example.org:5000/kube-proxy:v1.35.3",

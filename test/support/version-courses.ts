@@ -11,7 +11,7 @@ export interface VersionCourse {
   readonly members: number;
   readonly fault: CommandFault | undefined;
   readonly then: "up" | "back" | "rollback";
-  /** The API server answers nobody once the first command has ended. */
+  /** The API server does not answer once the first command has ended. */
   readonly isSilent?: boolean;
 }
 
@@ -73,7 +73,7 @@ export async function versionCourseOf(course: VersionCourse): Promise<VersionCou
   return { violations: watch.violations, outcomes, events: told };
 }
 
-/** Whether a newer API server serves: in an open upgrade that cannot be taken back any more. */
+/** Whether a newer API server serves: in an open upgrade that can only go forward. */
 function newerServed({ cloud }: FakeEngine): boolean {
   return cloud
     .alive()

@@ -152,14 +152,24 @@ export function wayBackOf(
 ): WayBack {
   const { transaction } = prior;
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
-  const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), unrecorded: [] }) };
   const passed =
-    provider === undefined ? (transaction.crossed ?? []) : passedPoints({ provider, ...question });
+    provider === undefined
+      ? (transaction.crossed ?? [])
+      : passedPoints({ provider, prior, ...(seen ?? recordedSight(provider, prior)) });
   if (passed.length > 0) return { kind: "closed", crossed: passed };
   const points =
     provider === undefined ? (transaction.pointsOfNoReturn ?? []) : pointsOf(provider, prior);
   const isCertain = points.length === 0 || (seen !== undefined && provider !== undefined);
   return isCertain ? { kind: "free" } : { kind: "unknown", points };
+}
+
+/** The records do not say whether a new member has served. */
+function recordedSight(provider: InfrastructureProvider, prior: PriorState) {
+  return {
+    observedResources: asRecorded(prior),
+    unrecorded: [],
+    unjoinedMembers: new Set(newMembersOfPoints(provider, prior)),
+  };
 }
 
 /** What the cloud would show if it were as it is recorded. Pure. */
