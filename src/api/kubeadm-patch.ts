@@ -88,7 +88,7 @@ const part = (description: string) =>
 export const kubeadmField = Type.Object(
   {
     clusterConfiguration: part(
-      "Parts of kubeadm's ClusterConfiguration, e.g. apiServer.extraArgs, for the member that is initialized; none for workers.",
+      "Parts of kubeadm's ClusterConfiguration, e.g. apiServer.extraArgs, for the control plane; none for workers.",
     ),
     nodeRegistration: part(
       "Parts of kubeadm's NodeRegistrationOptions: kubeletExtraArgs (a map), ignorePreflightErrors, imagePullPolicy.",

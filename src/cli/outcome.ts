@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { counted } from "../api/counted.js";
 import type { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -8,6 +9,8 @@ import type { StackEngine } from "../engine/pulumi/engine.js";
 import { observe } from "../engine/run/observe.js";
 import type { RunEvent } from "../engine/run/run-event.js";
 import { callContext } from "../engine/run/handler-session.js";
+import { withUnjoinedMembers } from "../engine/run/unjoined-members.js";
+import { openWorkload } from "../kube/open-workload.js";
 import { passedText, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { goalText } from "../records/goal-text.js";
 import type { Observation } from "../plan/observation.js";
@@ -107,9 +110,16 @@ export async function wayBackNow(
     const state = await engine.readState(stack);
     const { transaction } = state;
     if (transaction === undefined) return { kind: "free" };
-    const context = callContext(clock, AbortSignal.timeout(lookMs));
+    const signal = AbortSignal.timeout(lookMs);
+    const context = callContext(clock, signal);
     const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
-    const observation = await observe(provider, context, scope, state).catch(() => undefined);
+    const seen = await observe(provider, context, scope, state).catch(() => undefined);
+    if (seen === undefined) return wayBackOf(provider, state);
+    const asked = { provider, records: state, context, openWorkload };
+    const observation = await Promise.race([
+      withUnjoinedMembers(seen, asked).catch(() => seen),
+      once(signal, "abort").then(() => seen),
+    ]);
     return wayBackOf(provider, state, observation);
   } catch {
     // What cannot be read says nothing about the way back; the failure itself is what is told.

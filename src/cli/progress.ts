@@ -122,6 +122,12 @@ class LiveTree implements ProgressDisplay {
       case "leftover":
         this.status = leftoverGone(event.leftover);
         break;
+      case "configured":
+        this.status = event.what;
+        break;
+      case "unconfigured":
+        this.status = unconfiguredText(event.reason);
+        break;
       case "recovering":
         this.status = `recovering: ${event.reason}`;
         break;
@@ -239,6 +245,10 @@ function provingText({ minReadyMs }: { readonly minReadyMs: number }): string {
   return `and counts after ${minReadyMs / 1000} s of that (minReadySeconds)`;
 }
 
+function unconfiguredText(reason: string): string {
+  return `left as it is until the next command: ${quoted(reason)}`;
+}
+
 function leftoverGone(leftover: Leftover): string {
   return `${leftoverName(leftover)}: delete done`;
 }
@@ -269,6 +279,10 @@ export function runEventLine(event: RunEvent): string | undefined {
       return `revision ${event.revision} committed`;
     case "leftover":
       return leftoverGone(event.leftover);
+    case "configured":
+      return event.what;
+    case "unconfigured":
+      return unconfiguredText(event.reason);
     case "recovering":
       return `recovering: ${event.reason}`;
     case "plannedAnew":

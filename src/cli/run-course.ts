@@ -83,6 +83,8 @@ export class RunCourse {
         return;
       }
       case "leftover":
+      case "configured":
+      case "unconfigured":
       case "waiting":
       case "recovering":
       case "plannedAnew":

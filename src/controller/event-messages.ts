@@ -162,6 +162,10 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
       }
       return eventText("debug", `${operation} of ${kind} ${name}: ${state}`, ids);
     }
+    case "configured":
+      return eventText("info", event.what, ids);
+    case "unconfigured":
+      return eventText("warn", quoted(event.reason), ids);
     case "waiting":
       return eventText("debug", `waits for ${event.keys.length}: ${event.reason}`, ids);
     case "ready":

@@ -12,6 +12,7 @@ import {
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { issueUserCertificate } from "../bootstrap/certificates/user-certificate.js";
+import type { KubeadmObject } from "../bootstrap/kubeadm/configuration.js";
 import { kubeconfigOf, withAuthority } from "../bootstrap/kubeconfig/kubeconfig.js";
 import {
   bootstrapTokenSecret,
@@ -39,6 +40,7 @@ import { nodeReportOf } from "../workload/node-report.js";
 import type { EtcdReport } from "../workload/etcd/etcd-report.js";
 import type { MemberNode } from "./etcd-member.js";
 import { removeEtcdMember, reportOfEtcd } from "./etcd-members.js";
+import { writeAddons, writeKubeadmConfig } from "./control-plane-objects.js";
 import { keepConnections } from "./kept-connections.js";
 import { drainRound, uncordonOurs } from "./node-drain.js";
 import { attachedVolumes } from "./node-volumes.js";
@@ -76,6 +78,18 @@ export class WorkloadApi implements WorkloadCluster {
         within(PatchStrategy.MergePatch),
       );
     });
+  }
+
+  configure(wanted: KubeadmObject): Promise<string | undefined> {
+    return this.call("write its ConfigMap kubeadm-config", (api) =>
+      writeKubeadmConfig(wanted, api),
+    );
+  }
+
+  updateAddons(configuration: KubeadmObject): Promise<readonly string[]> {
+    return this.call("update kube-proxy and CoreDNS", (_api, config) =>
+      writeAddons(configuration, config.makeApiClient(AppsV1Api)),
+    );
   }
 
   async issue(host: Identity, expiresAtMs: number): Promise<string> {

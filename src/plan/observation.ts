@@ -40,6 +40,11 @@ export interface Observation {
   readonly nodes?: ReadonlyMap<NodeKey, NodeReport>;
   /** How the members of etcd are; absent: nobody has asked, or nobody can tell. */
   readonly etcd?: EtcdHealth;
+  /**
+   * New control-plane hosts of an open upgrade that their cluster does not know: it has neither a Node nor an etcd member of them,
+   * so their API servers have never served. Absent: the cluster was not asked, or did not answer.
+   */
+  readonly unjoinedMembers?: ReadonlySet<NodeKey>;
   /** Until when certificates of members count, by their hosts, milliseconds since the epoch; absent: nobody has asked, or none answers. */
   readonly certificates?: ReadonlyMap<NodeKey, number>;
 }

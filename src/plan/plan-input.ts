@@ -37,6 +37,8 @@ export interface PlanInput {
   readonly observedResources: ObservedResources;
   /** Alive or gone resources with the cluster's marks that the state does not know. */
   readonly unrecorded: readonly Observed[];
+  /** New members of an open upgrade that have never served; absent: the cluster was not asked, or did not answer. */
+  readonly unjoinedMembers?: ReadonlySet<NodeKey>;
   /** Others beside them that bear the marks of recorded ones; absent: nothing. */
   readonly copies?: readonly Observed[];
   /** The cloud that was looked at; absent where the provider cannot tell. */

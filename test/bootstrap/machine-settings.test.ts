@@ -7,8 +7,14 @@ import {
   scriptPath,
 } from "../../src/bootstrap/host/host-bootstrap.js";
 import { maskedSecrets, roleWith } from "../../src/bootstrap/host/host-secrets.js";
-import { hostSettings, untoldBy } from "../../src/bootstrap/host/machine-settings.js";
+import {
+  controlPlaneConfiguration,
+  hostSettings,
+  untoldBy,
+} from "../../src/bootstrap/host/machine-settings.js";
+import { awsProvider } from "../../providers/aws/provider.js";
 import type { MachineToCompile } from "../../src/provider/port.js";
+import { noClients } from "../providers/aws/no-clients.js";
 import { cluster, desiredOf, localProvider } from "../support/manifests.js";
 
 const { cluster: prod } = desiredOf([cluster()]);
@@ -47,6 +53,49 @@ function filesOf(one: MachineToCompile): ReadonlyMap<string, string> {
   });
   return new Map(hostBootstrap(settings).files.map(({ path, content }) => [path, content]));
 }
+
+describe("a member of another version, and the ConfigMap kubeadm-config before it joins", () => {
+  const endpoint = { host: "api.example.org", port: 6443 };
+  const versions = { kubelet: "1.35.3", controlPlane: "1.35.3" };
+  const newer: MachineToCompile = { ...machine, spec: { ...machine.spec, versions } };
+  const older: MachineToCompile = {
+    ...machine,
+    name: "cp-1",
+    providerSpec: { kubeadm: { clusterConfiguration: { apiServer: { extraArgs: { v: "3" } } } } },
+  };
+  for (const { name, userData: terms } of [localProvider(), awsProvider(noClients)]) {
+    assert.ok(terms);
+    const hostOf = (kind: "init" | "joinControlPlane") => {
+      const role = roleWith(kind, maskedSecrets());
+      const settings = hostSettings({ cluster: prod, machine: newer, terms, endpoint, role });
+      const files = hostBootstrap(settings).files;
+      const textAt = (path: string) => files.find((one) => one.path === path)?.content ?? "";
+      const objects = parseAllDocuments(textAt(configurationPath)).map(
+        (one) => one.toJS() as Record<string, unknown>,
+      );
+      return { objects, script: textAt(scriptPath) };
+    };
+    const written = controlPlaneConfiguration({
+      cluster: prod,
+      members: [newer, older],
+      terms,
+      endpoint,
+    });
+
+    it(`agree on ${name}: one text begins a cluster, and lets members join it`, () => {
+      const { objects } = hostOf("init");
+      const begun = objects.find(({ kind }) => kind === "ClusterConfiguration");
+      assert.deepEqual(JSON.parse(JSON.stringify(written)), begun);
+    });
+
+    it(`agree on ${name} about the version, and about the API that kubeadm reads`, () => {
+      const { objects, script } = hostOf("joinControlPlane");
+      assert.equal(written["kubernetesVersion"], "v1.35.3");
+      assert.match(script, /kubeadm=1\.35\.3-|kubeadm version -o short\)" = "v1\.35\.3"/);
+      assert.equal(objects[0]?.["apiVersion"], written.apiVersion);
+    });
+  }
+});
 
 describe("what a Machine says of its host", () => {
   const files = filesOf(machine);

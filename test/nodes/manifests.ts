@@ -9,6 +9,8 @@ export interface NodesMachine {
   readonly taints?: readonly object[];
   /** What runs on the host before kubeadm does. */
   readonly preKubeadmCommands?: readonly string[];
+  /** Of a member's API server, by their names. */
+  readonly apiServerArgs?: Readonly<Record<string, string>>;
 }
 
 /** One cluster: members of its control plane by name, and a set of workers. */
@@ -38,7 +40,9 @@ export function clusterObjects(version: string, { members, workers }: NodesClust
       apiVersion: api,
       kind: "Machine",
       metadata: { ...metadata, name: member },
-      spec: machineSpec({ kubelet: version, controlPlane: version }, machine, { kubeadm }),
+      spec: machineSpec({ kubelet: version, controlPlane: version }, machine, {
+        kubeadm: kubeadmOf(machine),
+      }),
     })),
     {
       apiVersion: api,
@@ -64,11 +68,14 @@ function machineSpec(versions: object, machine: NodesMachine, ofMember: object =
 }
 
 /** Nobody waits long here for what does not answer. */
-const kubeadm = {
-  clusterConfiguration: {
-    controllerManager: { extraArgs: { "node-monitor-grace-period": "16s" } },
-  },
-};
+function kubeadmOf({ apiServerArgs = {} }: NodesMachine) {
+  return {
+    clusterConfiguration: {
+      apiServer: { extraArgs: apiServerArgs },
+      controllerManager: { extraArgs: { "node-monitor-grace-period": "16s" } },
+    },
+  };
+}
 
 /** What finds workers unhealthy whose kubelets do not answer. */
 export const workersCheck = {

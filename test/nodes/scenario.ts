@@ -37,8 +37,8 @@ export class NodesScenario {
     return this.programs.version;
   }
 
-  write(cluster: NodesCluster): void {
-    this.sandbox.writeObjects([...clusterObjects(this.version, cluster), workersCheck]);
+  write(cluster: NodesCluster, version = this.version): void {
+    this.sandbox.writeObjects([...clusterObjects(version, cluster), workersCheck]);
   }
 
   /** As whom `capstan kubeconfig` gives out now. */

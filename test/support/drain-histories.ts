@@ -285,6 +285,7 @@ export async function drainCourseOf(history: DrainHistory): Promise<DrainCourse>
     // One that finds nothing to do has looked: whoever was refused may have died before.
     else if (command.verb === "up" && isSettledAs(before, engine.prior)) await engine.look("up");
     hosts.mustTakePods(engine.hosts());
+    hosts.mustSayVersions(engine.hosts());
   };
   for (const command of history.commands) await run(command);
   hosts.breaks = () => undefined;

@@ -119,6 +119,8 @@ export class FakeEngine {
   /** The process of the last command: how far it got. */
   lastProcess = new CommandProcess();
   private unsettled = false;
+  /** Ids of members whose API servers had served when some plan was made. */
+  readonly servedAtPlan = new Set<string>();
   /** Through which each plan was made, for whoever applies it. */
   private readonly driftFilters = new WeakMap<Plan, DriftFilter>();
   /** How many calls there had been when the last command began to take something back; undefined: it did not. */
@@ -183,6 +185,14 @@ export class FakeEngine {
     }
   }
 
+  /** Whose API servers serve now counts for every plan from now on. */
+  noteServing(): void {
+    const { cloud } = this;
+    for (const host of cloud.alive()) {
+      if (cloud.hosts.hasServed(host)) this.servedAtPlan.add(host.id);
+    }
+  }
+
   /** What whoever looks at it sees to: an `up` that finds nothing to do, or the watch loop. */
   async look(by: "up" | "loop"): Promise<void> {
     const { cluster, openWorkload, prior: records } = this;
@@ -192,7 +202,7 @@ export class FakeEngine {
     const nodeReports = new NodeReports(openWorkload, by === "loop");
     const clusterUid = records.transaction?.clusterUid ?? "";
     const observation = await nodeReports.observe({ cluster, clusterUid }, looked);
-    if (by === "up") await nodeReports.keepMarks(observation, looked);
+    if (by === "up") await nodeReports.keepMarks(observation, looked, () => undefined);
   }
 
   /** `capstan up`: plans and applies in one process. */
@@ -428,6 +438,7 @@ export class FakeEngine {
 
   /** Whoever asked has seen this plan: what is done from now on is held against it. */
   show(plan: Plan): void {
+    this.noteServing();
     const goesOn = plan.target.machines.some(({ controlPlane }) => controlPlane);
     this.cloud.hosts.goesOn = () => goesOn;
     this.cloud.watch.show(plan);

@@ -1,10 +1,13 @@
 import { gunzipSync } from "node:zlib";
+import semver from "semver";
 import { parse } from "yaml";
 import { CapstanError } from "../../src/api/error.js";
+import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { BootstrapKind } from "../../src/bootstrap/host/member-role.js";
 import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
+import type { KubeadmObject } from "../../src/bootstrap/kubeadm/configuration.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
 import type { NodeMarks } from "../../src/workload/node-marks.js";
 import type { EtcdAnswer, EtcdReport } from "../../src/workload/etcd/etcd-report.js";
@@ -65,6 +68,8 @@ export class FakeHosts {
   readonly marked = new Set<string>();
   /** Names of hosts whose Node was deleted. */
   readonly deletedNodes = new Set<string>();
+  /** Names of hosts that have run at some time. */
+  private readonly ran = new Set<string>();
   /** Names of hosts that take no more pods. */
   readonly cordoned = new Set<string>();
   private readonly cordonedAtMs = new Map<string, number>();
@@ -122,6 +127,10 @@ export class FakeHosts {
   private found: EtcdKnowledge | undefined;
   /** Whether hosts had become nodes when somebody asked last, by their names. */
   private readonly joined = new Map<string, boolean>();
+  /** The version of the control plane that the ConfigMap kubeadm-config says. */
+  private configured = "";
+  /** The version of kube-proxy. */
+  private addons = "";
   /** Whether etcd takes nobody out. */
   refusesToLeave = false;
   /** Whether the cluster is to have a control plane once what is under way is done. */
@@ -165,6 +174,15 @@ export class FakeHosts {
     };
     return async () => ({
       announce: () => answering(() => undefined),
+      configure: (wanted) =>
+        answering(() => {
+          const version = versionIn(wanted);
+          const { configured } = this;
+          this.configured = version;
+          return version === configured ? undefined : `kubeadm-config: ${version}`;
+        }),
+      updateAddons: (configuration) =>
+        answering(() => this.updateAddons(versionIn(configuration), members())),
       issue: ({ token }) =>
         answering(() => {
           this.tokens.set(token, "abcdef.0123456789abcdef");
@@ -172,7 +190,8 @@ export class FakeHosts {
         }),
       nodes: (hosts) =>
         answering(() => {
-          const joined = hosts.filter(({ name }) => this.hasJoined(name));
+          const all = members();
+          const joined = hosts.filter(({ name }) => this.isNode(name, all));
           for (const one of hosts) this.joined.set(one.name, joined.includes(one));
           return new Map(joined.map(({ name }) => [name, this.reportOf(name)]));
         }),
@@ -247,6 +266,47 @@ export class FakeHosts {
               for (const token of others) this.tokens.delete(token);
             }),
     });
+  }
+
+  /** Law 21: kube-proxy is never newer than any API server. */
+  private updateAddons(version: string, all: readonly Observed[]): string[] {
+    const older = this.membersAmong(all).find(({ spec }) => semver.gt(version, versionOf(spec)));
+    if (older !== undefined) {
+      const what = `kube-proxy ${version} beside ${older.who.name}, ${versionOf(older.spec)}`;
+      this.watch.blame("law 21: versions", what);
+    }
+    const { addons } = this;
+    this.addons = version;
+    return version === addons ? [] : [`kube-proxy: ${version}`];
+  }
+
+  /** Law 21: once a command has got to its end, a cluster that answers says of itself what its members have. */
+  mustSayVersions(alive: readonly Observed[]): void {
+    if (!this.isAnswering(alive)) return;
+    const versions = this.membersAmong(alive).map(({ spec }) => versionOf(spec));
+    const [oldest = "", newest = oldest] = [versions.toSorted(semver.compare)].flatMap((all) => [
+      all[0],
+      all.at(-1),
+    ]);
+    const blame = (what: string, has: string, wants: string) => {
+      if (has === wants) return;
+      this.watch.blame("law 21: versions", `${what} says ${has}, and members have ${wants}`);
+    };
+    blame("kubeadm-config", this.configured, newest);
+    blame("kube-proxy", this.addons, oldest);
+  }
+
+  /** One that has never run has not joined, whatever it would do. */
+  private isNode(name: string, all: readonly Observed[]): boolean {
+    const runs = all.some(({ who, phase }) => who.name === name && phase === "ready");
+    if (runs) this.ran.add(name);
+    return this.hasJoined(name) && this.ran.has(name);
+  }
+
+  /** Whether the API server of a member has ever served its cluster. */
+  hasServed({ id, phase, who: { name } }: Observed): boolean {
+    const runs = phase === "ready" || this.ran.has(name);
+    return runs && isMember(this.did.get(id)) && this.hasJoined(name);
   }
 
   private reportOf(name: string): NodeReport | undefined {
@@ -350,10 +410,14 @@ export class FakeHosts {
     );
     this.did.set(host.id, kind);
     // One of this name in another life of the cluster had another Node.
-    for (const known of [this.cordoned, this.drained, this.disturbed, this.disturbedAtMs]) {
+    const { cordoned, drained, disturbed, disturbedAtMs, ran } = this;
+    for (const known of [cordoned, drained, disturbed, disturbedAtMs, ran]) {
       known.delete(host.who.name);
     }
-    if (kind === "joinControlPlane") this.mayDisturb(host, others);
+    if (kind === "joinControlPlane") {
+      this.mayDisturb(host, others);
+      this.mustFindItsVersion(host);
+    }
     for (const name of this.everMembers) {
       if (machineOf(name) === machineOf(host.who.name)) this.succeeded.add(name);
     }
@@ -362,6 +426,7 @@ export class FakeHosts {
       const all = [this.everMembers, this.leftMembers, this.joined, this.succeeded];
       for (const known of all) known.clear();
     }
+    if (kind === "init") this.configured = this.addons = versionOf(host.spec);
     this.mustTrust(host, { kind, trusts, signs }, others);
     if (signs !== undefined) this.signs.set(host.id, signs);
     // Whichever member leads signs for a worker.
@@ -381,6 +446,13 @@ export class FakeHosts {
     if (this.isCommitted()) {
       this.watch.blame("law 16: one cluster", `${name} begins one where one was committed`);
     }
+  }
+
+  /** Law 21: a member that joins gets the control plane that kubeadm-config names, which is its own. */
+  private mustFindItsVersion({ who, spec }: Observed): void {
+    if (this.configured === versionOf(spec)) return;
+    const what = `${who.name}, ${versionOf(spec)}, joins what kubeadm-config calls ${this.configured}`;
+    this.watch.blame("law 21: versions", what);
   }
 
   /** Law 19: pods find a host that runs. */
@@ -413,6 +485,7 @@ export class FakeHosts {
   /** Law 19, of hosts that stay. */
   disturbs(host: Observed, all: readonly Observed[]): void {
     const { name } = host.who;
+    this.ran.add(name);
     this.mustBeDrained(host, all, "is disturbed");
     const answers = !this.isSilent && this.isAnswering(all);
     if (answers && this.goesOn() && this.isReady(name, all)) this.mustHaveItsTurn(name, all);
@@ -460,6 +533,7 @@ export class FakeHosts {
 
   /** A host that serves is changed in place, and does not serve meanwhile. */
   changes(host: Observed, others: readonly Observed[]): void {
+    this.ran.add(host.who.name);
     if (isMember(this.did.get(host.id))) this.mayDisturb(host, others);
   }
 
@@ -540,6 +614,7 @@ export class FakeHosts {
 
   /** A host goes: a member that runs has left the others before, unless there are none, or they go, too. */
   goes(host: Observed, others: readonly Observed[]): void {
+    if (host.phase === "ready") this.ran.add(host.who.name);
     const runs = ({ id, phase }: Observed) => phase === "ready" && isMember(this.did.get(id));
     const { who } = host;
     if (runs(host) && !this.leftMembers.has(who.name)) this.mayDisturb(host, others);
@@ -624,6 +699,16 @@ function writtenIn(text: string): (path: string) => string {
     readonly write_files: readonly { readonly path: string; readonly content: string }[];
   };
   return (path) => files.find((one) => one.path === path)?.content ?? "";
+}
+
+/** "1.34.2" of a ClusterConfiguration. */
+function versionIn({ kubernetesVersion }: KubeadmObject): string {
+  return String(kubernetesVersion).replace(/^v/, "");
+}
+
+/** Of a member's control plane, as its host has it. */
+function versionOf(spec: JsonObject): string {
+  return String(spec["controlPlane"]);
 }
 
 function isMember(kind: BootstrapKind | undefined): boolean {

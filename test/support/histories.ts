@@ -192,6 +192,10 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
       }
       case "leftover":
         return trace(`  removed: ${event.leftover.id}`);
+      case "configured":
+        return trace(`  configured: ${event.what}`);
+      case "unconfigured":
+        return trace(`  unconfigured: ${event.reason}`);
       case "waiting":
       case "proving":
       case "ready":

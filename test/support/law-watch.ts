@@ -12,10 +12,12 @@ export type Law =
   | "law 6: unknown"
   | "law 7: shown"
   | "law 8: admitted"
+  | "law 11: undo"
   | "law 16: one cluster"
   | "law 17: trust"
   | "law 18: etcd"
   | "law 19: drain"
+  | "law 21: versions"
   | "order"
   | "fake";
 

@@ -287,8 +287,13 @@ export class Life {
     readonly since: number;
   }): Promise<void> {
     const { verb, wanted, way, since } = refused;
+    this.engine.noteServing();
     const { crossed, hasLostQuorum } = this.before.crossings();
-    const mayRefuse = crossed.size > 0 || hasLostQuorum || (verb === "rollback" && way === "none");
+    const { cloud } = this.engine;
+    // A cluster that does not answer does not tell who has served.
+    const isUnknown = cloud.traits.joins === true && !cloud.hosts.isAnswering(cloud.alive());
+    const mayRefuse =
+      isUnknown || crossed.size > 0 || hasLostQuorum || (verb === "rollback" && way === "none");
     if (!mayRefuse) this.breaches.push(`law 11: ${verb} was refused before any point of no return`);
     if (this.hasChangedSince(since)) {
       this.breaches.push(`law 11: ${verb} was refused and has changed the cloud`);
@@ -393,6 +398,7 @@ export class Life {
     this.mustHaveKeys(before);
     if (outcome.kind === "done" || outcome.kind === "rolledBack") {
       this.engine.cloud.hosts.mustTakePods(this.engine.hosts());
+      this.engine.cloud.hosts.mustSayVersions(this.engine.hosts());
     }
     if (callsAtRollback !== undefined) {
       for (const lost of this.before.lost(callsAtRollback)) this.breaches.push(`law 9: ${lost}`);

@@ -68,11 +68,25 @@ export class WhatWasThere {
       const grows = isMember && Number(spec?.["diskGib"]) > Number(before.spec["diskGib"]);
       const rises =
         this.minor > -Infinity && minor > (this.minors.get(machineOf(nodeName(key))) ?? this.minor);
-      if (call !== "delete" && (rises || (call === "update" && grows && this.number > 0))) {
+      const isNew = call === "create" && rises && this.neverServed(id);
+      if (
+        call !== "delete" &&
+        !isNew &&
+        (rises || (call === "update" && grows && this.number > 0))
+      ) {
         crossed.add(id);
       } else if (crossed.has(id) && (call === "delete" || !rises)) takenBack.push(key);
     }
     return { crossed, takenBack, hasLostQuorum: this.hasLostQuorum() };
+  }
+
+  /**
+   * Of hosts that join a cluster of their own: whether no plan was made since one's API server has served. What serves after a
+   * plan was made to take it back, that plan could not know.
+   */
+  private neverServed(id: string): boolean {
+    const { engine } = this;
+    return engine.cloud.traits.joins === true && !engine.servedAtPlan.has(id);
   }
 
   private hasLostQuorum(): boolean {

@@ -1,3 +1,4 @@
+import { parse } from "yaml";
 import type { JsonObject } from "../../../src/api/json.js";
 import type { HttpsClient } from "./https-client.js";
 
@@ -81,11 +82,11 @@ function configMap(
   return [`/api/v1/namespaces/${namespace}/configmaps`, { metadata: { name }, data }];
 }
 
-/** kubeadm's ClusterConfiguration, as the first member has left it. Throws an Error while it has not. */
+/** kubeadm's ClusterConfiguration, as the first member has left it and Capstan keeps it. Throws an Error while there is none. */
 export async function configurationIn(api: HttpsClient): Promise<JsonObject> {
   const { namespace, name } = configuration;
   const { data } = await api.get<{ readonly data: Readonly<Record<string, string>> }>(
     `/api/v1/namespaces/${namespace}/configmaps/${name}`,
   );
-  return JSON.parse(data["ClusterConfiguration"] ?? "{}") as JsonObject;
+  return parse(data["ClusterConfiguration"] ?? "{}") as JsonObject;
 }

@@ -1,12 +1,14 @@
 import { hostAdditionsOf } from "../../api/host-additions.js";
-import { isJsonObject } from "../../api/json.js";
+import { asJson, isJsonObject } from "../../api/json.js";
 import { keyAlgorithmOf } from "../../api/key-algorithm.js";
 import { type KubeadmPatch, kubeadmFieldName } from "../../api/kubeadm-patch.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type ClusterObject, providerValue } from "../../api/types.js";
 import { runtimeTerms } from "../../provider/joining-terms.js";
 import type { MachineToCompile, UserDataTerms } from "../../provider/port.js";
+import { clusterConfiguration, type KubeadmObject } from "../kubeadm/configuration.js";
 import { isKubeletLabel } from "../kubeadm/node-labels.js";
+import { mergedPatches } from "../kubeadm/patch.js";
 import type { ClusterSettings, NodeSettings } from "../kubeadm/settings.js";
 import type { HostRole, HostSettings } from "./host-bootstrap.js";
 import { signingArgs } from "./key-files.js";
@@ -47,6 +49,37 @@ export function hostSettings({
     source: terms.software(machine, clusterSpec),
     additions: hostAdditionsOf(machine.providerSpec),
   };
+}
+
+/** A control plane as its Machines want it. */
+interface ControlPlaneToBe extends Pick<HostToMake, "cluster" | "terms" | "endpoint"> {
+  /** Its members, never none. The first one's version counts, and its settings where others contradict them. */
+  readonly members: readonly MachineToCompile[];
+}
+
+/**
+ * The ClusterConfiguration that hosts of a control plane join with, which stands in the ConfigMap kubeadm-config. All
+ * members' `kubeadm.clusterConfiguration` are in it, as kubeadm has one for the whole control plane. Pure.
+ */
+export function controlPlaneConfiguration({
+  cluster,
+  members,
+  terms,
+  endpoint,
+}: ControlPlaneToBe): KubeadmObject {
+  const patches = members.map((one) => asJson(kubeadmPatchOf(one).clusterConfiguration ?? {}));
+  const settings = clusterSettings(
+    cluster,
+    { clusterConfiguration: mergedPatches(patches) },
+    { terms, endpoint },
+  );
+  return clusterConfiguration(settings, { kubernetesVersion: controlPlaneVersionOf(members[0]) });
+}
+
+/** The version of kubeadm on a member's host, and so of its control plane. Pure. */
+export function controlPlaneVersionOf(member: MachineToCompile | undefined): string {
+  const { controlPlane, kubelet } = member?.spec.versions ?? {};
+  return controlPlane ?? kubelet ?? "";
 }
 
 function clusterSettings(

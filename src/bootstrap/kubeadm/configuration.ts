@@ -61,7 +61,7 @@ export function initObjects(
       nodeRegistration: registrationOf(cluster, node, "controlPlane"),
       patches: patchesOf(node),
     }),
-    clusterObject(cluster, node),
+    clusterConfiguration(cluster, node),
     kubeletObject(cluster),
   ];
 }
@@ -115,7 +115,14 @@ function joinObject(
   });
 }
 
-function clusterObject(cluster: ClusterSettings, { kubernetesVersion }: NodeSettings) {
+/**
+ * kubeadm's ClusterConfiguration for members of one version: `kubeadm init` takes it, and members that join later read it
+ * from the ConfigMap kubeadm-config. Pure.
+ */
+export function clusterConfiguration(
+  cluster: ClusterSettings,
+  { kubernetesVersion }: Pick<NodeSettings, "kubernetesVersion">,
+): KubeadmObject {
   const {
     name,
     endpoint,

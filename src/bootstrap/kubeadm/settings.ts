@@ -22,7 +22,7 @@ export interface ClusterSettings {
   readonly extraSans?: readonly string[];
   /** A controller of the cloud tells the nodes' addresses and provider ids. */
   readonly hasCloudController?: boolean;
-  /** The user's own, for the member that is initialized. */
+  /** The user's own, for the members of the control plane. */
   readonly patch?: KubeadmPatch["clusterConfiguration"];
 }
 

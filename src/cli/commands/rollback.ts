@@ -340,7 +340,8 @@ class RollbackCommand {
     const deadlineMs = this.options.deadline * 1_000;
     const { removal } = this;
     const { stop } = interruption;
-    return { provider, clock, by, deadlineMs, stop, removal, told: this.options.desired };
+    const told = this.options.desired;
+    return { provider, clock, by, deadlineMs, stop, removal, told, openWorkload };
   }
 
   /** Law 12: looks whether the cloud's answer is to be believed, before anything is planned from it. */

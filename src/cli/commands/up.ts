@@ -48,6 +48,7 @@ import {
   refusePartOfKeys,
 } from "../given-certificates.js";
 import { failureOf, followRun, type FollowUp, secondsText, wayBackNow } from "../outcome.js";
+import { settleCluster } from "../settled-cluster.js";
 import {
   allNotes,
   forgetManifests,
@@ -58,16 +59,7 @@ import {
 } from "../stack-settings.js";
 import { readSavedPlan, refuseOtherOverrides, SavedPlanCheck } from "../saved-plan.js";
 import { destroyStack } from "./destroy.js";
-import {
-  type ClusterOf,
-  planLine,
-  plansIn,
-  plansText,
-  surveyCluster,
-  type Surveyed,
-} from "../survey-cluster.js";
-import { callContext } from "../../engine/run/handler-session.js";
-import { NodeReports } from "../../engine/run/node-reports.js";
+import { type ClusterOf, planLine, plansIn, plansText, surveyCluster } from "../survey-cluster.js";
 import type { PlanOptions } from "../plan-options.js";
 import type { MachineAnnotations } from "../../records/host-machine.js";
 import { openWorkload } from "../../kube/open-workload.js";
@@ -273,7 +265,7 @@ async function upCluster(
     terminal.write(`${stageLines(plan).join("\n")}\n\n`);
   }
   if (plan.empty) {
-    await keepMarks(found, cluster, context);
+    await settleCluster(found, cluster, context);
     // Perhaps others than those that led here: they say the same.
     rememberManifests(workspace, plan.stack, sources);
     if (json) context.emit({ type: "result", cluster: plan.cluster, changed: false });
@@ -299,16 +291,6 @@ async function upCluster(
   await carryOut(plan, state, apply, context);
   const left = comesFirst(plan) ? 1 : (plan.stage?.later.length ?? 0);
   return { left, isStage: plan.stage !== undefined, agreed: then };
-}
-
-async function keepMarks(
-  { observation, state: records }: Surveyed,
-  { desired }: ClusterOf,
-  { clock, interruption, providers }: CommandContext,
-): Promise<void> {
-  const provider = providerFor(desired.cluster, providers.all);
-  const looked = { provider, records, context: callContext(clock, interruption.stop) };
-  await new NodeReports(openWorkload).keepMarks(observation, looked);
 }
 
 /** Whether a plan does what another one has shown. */

@@ -27,6 +27,7 @@ import { refuseWithoutExternals } from "./externals.js";
 import { areNamesSpent, givenUpAfter, HostsDead, withoutWayBack } from "../run/failures.js";
 import { observe, type Observation } from "../run/observe.js";
 import { Run } from "../run/run.js";
+import { withUnjoinedMembers } from "../run/unjoined-members.js";
 import type { RunOptions, RunResult } from "../run/run-options.js";
 import { callContext } from "../run/handler-session.js";
 import type { StackState } from "../backend/state.js";
@@ -189,7 +190,7 @@ function machinesOnNewHosts(before: Target | undefined, after: Target): string[]
 
 /** What planning toward recorded graphs takes. */
 export interface PlanningOptions
-  extends Pick<RunOptions, "provider" | "clock" | "stop">, RequestInfo {
+  extends Pick<RunOptions, "provider" | "clock" | "stop" | "openWorkload">, RequestInfo {
   /** What drift the plan leaves as it is, decided now or as it was decided before; none without. */
   readonly drift?: PlanDriftRules | DriftFilter;
   /** Resources that are given up, beside those that the records name; absent: none. */
@@ -267,19 +268,25 @@ export async function planRecorded(
   return planToward(target, state, observation, options);
 }
 
-/** What the cloud shows of a recorded cluster. Throws WRONG_CLOUD and UNKNOWN_PRESENCE. */
-export function observeToward(
+/**
+ * What the cloud shows of a recorded cluster, and what the cluster says of members that an open upgrade has made. Throws
+ * WRONG_CLOUD and UNKNOWN_PRESENCE.
+ */
+export async function observeToward(
   target: Target,
-  state: StackState,
-  { provider, clock, stop }: Pick<PlanningOptions, "provider" | "clock" | "stop">,
-): Promise<Observation> {
-  const { clusterUid } = transactionIn(state);
-  return observe(
+  records: StackState,
+  {
     provider,
-    callContext(clock, stop),
-    { cluster: target.cluster, clusterUid },
-    state,
-  );
+    clock,
+    stop,
+    openWorkload,
+  }: Pick<PlanningOptions, "provider" | "clock" | "stop" | "openWorkload">,
+): Promise<Observation> {
+  const { clusterUid } = transactionIn(records);
+  const context = callContext(clock, stop);
+  const scope = { cluster: target.cluster, clusterUid };
+  const observation = await observe(provider, context, scope, records);
+  return withUnjoinedMembers(observation, { provider, records, context, openWorkload });
 }
 
 /** The same from an observation that was made already. */

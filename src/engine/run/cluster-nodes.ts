@@ -157,7 +157,30 @@ export async function tryToKeepMarks(
   }
 }
 
-/** What a run that is done still asks its cluster for: what it owes that, at most so long, what its Nodes bear, and that no token is left. */
+/**
+ * Once, for a cluster that has reached its target: kubeadm-config, kube-proxy and CoreDNS say what its members have. A cluster
+ * that does not answer keeps what it has until the next command; the error tells why.
+ */
+export async function tryToSettleControlPlane({
+  bootstrap,
+  observation,
+  records,
+  context,
+}: SeenHosts): Promise<CapstanError | undefined> {
+  if (records.transaction?.keys === undefined) return undefined;
+  try {
+    await bootstrap.settleControlPlane(context, observation, records);
+    return undefined;
+  } catch (error) {
+    if (!isCapstanError(error)) throw error;
+    return error;
+  }
+}
+
+/**
+ * What a run that is done still asks its cluster for: what it owes that, at most so long, what its Nodes bear, what its control
+ * plane says of itself, and that no token is left.
+ */
 export async function finishNodes(
   seen: SeenHosts,
   target: Target,
@@ -165,9 +188,14 @@ export async function finishNodes(
 ): Promise<void> {
   const { bootstrap, context, observation, records } = seen;
   await bootstrap.owed.finish(context, timeoutMs);
-  const failure = await tryToKeepMarks(seen, { target, uncordons: true });
-  // Whoever has just not answered is not asked once more: tokens expire.
-  if (failure !== undefined) return;
+  const failure =
+    (await tryToKeepMarks(seen, { target, uncordons: true })) ??
+    (await tryToSettleControlPlane(seen));
+  if (failure !== undefined) {
+    // A cluster that has just not answered is not asked once more: tokens expire.
+    bootstrap.reportUnsettled(failure);
+    return;
+  }
   await bootstrap.revokeOthers(context, observation, records).catch((error: unknown) => {
     if (!isCapstanError(error)) throw error;
   });

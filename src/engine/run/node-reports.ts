@@ -11,9 +11,18 @@ import type {
 } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
 import type { Target } from "../../records/target.js";
-import { etcdAmong, type EtcdLook, nodesAmong, tryToKeepMarks } from "./cluster-nodes.js";
+import type { TransactionRecord } from "../../records/transaction.js";
+import {
+  etcdAmong,
+  type EtcdLook,
+  nodesAmong,
+  tryToKeepMarks,
+  tryToSettleControlPlane,
+} from "./cluster-nodes.js";
 import { observe } from "./observe.js";
+import type { RunEvent } from "./run-event.js";
 import { RunBootstrap } from "./run-bootstrap.js";
+import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Silences } from "./silences.js";
 import type { OpenWorkload } from "./workload-cluster.js";
 
@@ -38,6 +47,8 @@ export class NodeReports {
   private readonly etcdSilent = new Silences();
   /** Clusters that have not let their Nodes be uncordoned. */
   private readonly refused = new Silences();
+  /** The revision of each cluster, by its UID, whose kubeadm-config and addons have been looked at. */
+  private readonly settled = new Map<string, number>();
 
   /** `keepsMarks`: whoever looks for ever also sees to it that Nodes of settled clusters bear what their Machines want. */
   constructor(
@@ -57,7 +68,11 @@ export class NodeReports {
     const etcd = await this.etcdOf(omitUndefined({ ...observation, nodes }), looked);
     const certificates =
       etcd !== undefined && etcd.certificates.size > 0 ? etcd.certificates : undefined;
-    return omitUndefined({ ...observation, nodes, etcd: etcd?.health, certificates });
+    const known = await withUnjoinedMembers(observation, {
+      ...looked,
+      openWorkload: this.openWorkload,
+    });
+    return omitUndefined({ ...known, nodes, etcd: etcd?.health, certificates });
   }
 
   /**
@@ -89,16 +104,23 @@ export class NodeReports {
   }
 
   /** What a run does at its end, for a cluster of which nothing is to be changed: whoever ran last may have died before. */
-  async keepMarks(observation: Observation, { provider, records, context }: Looked): Promise<void> {
+  async keepMarks(
+    observation: Observation,
+    { provider, records, context }: Looked,
+    report: (event: RunEvent) => void,
+  ): Promise<void> {
     const { transaction } = records;
     // A cluster that has just not answered is not asked once more.
     const { nodes } = observation;
     if (transaction === undefined || nodes === undefined) return;
-    const bootstrap = this.bootstrapOf(transaction.target, provider);
+    const bootstrap = this.bootstrapOf(transaction.target, provider, report);
     if (bootstrap === undefined) return;
     const seen = { bootstrap, observation, records, context };
     const uncordons = !isOpen(records) && this.isToLift(nodes, { records, context });
-    await tryToKeepMarks(seen, { target: transaction.target, uncordons });
+    const failure = await tryToKeepMarks(seen, { target: transaction.target, uncordons });
+    if (failure !== undefined || isOpen(records)) return;
+    const unsettled = await tryToSettleControlPlane(seen);
+    if (unsettled !== undefined) bootstrap.reportUnsettled(unsettled);
   }
 
   /** By host; undefined where nobody says anything. Throws nothing but an interruption. */
@@ -121,6 +143,7 @@ export class NodeReports {
       if (!this.keepsMarks || isOpen(records)) return nodes;
       const uncordons = !isRemembered && this.isToLift(nodes, looked);
       const failure = await tryToKeepMarks(seen, { target, uncordons });
+      if (failure === undefined && !isRemembered) await this.settleControlPlane(seen, transaction);
       if (!uncordons) return nodes;
       if (failure !== undefined) {
         this.refused.failed(clusterUid, failure.message, clock.now());
@@ -148,8 +171,23 @@ export class NodeReports {
     return isLeft && this.refused.holds(clusterUid, context.clock.now()) === undefined;
   }
 
+  /** Once for each revision: another process may have begun a change by the time that a remembered one is written again. */
+  private async settleControlPlane(
+    seen: Parameters<typeof tryToSettleControlPlane>[0],
+    { clusterUid, number }: TransactionRecord,
+  ): Promise<void> {
+    if (this.settled.get(clusterUid) === number) return;
+    const failure = await tryToSettleControlPlane(seen);
+    if (failure === undefined) this.settled.set(clusterUid, number);
+  }
+
   /** Undefined of hosts that are no Nodes of anybody. */
-  private bootstrapOf(target: Target, provider: InfrastructureProvider): RunBootstrap | undefined {
-    return RunBootstrap.of(target, { provider, openWorkload: this.openWorkload });
+  private bootstrapOf(
+    target: Target,
+    provider: InfrastructureProvider,
+    report: (event: RunEvent) => void = () => undefined,
+  ): RunBootstrap | undefined {
+    const { openWorkload } = this;
+    return RunBootstrap.of(target, { provider, openWorkload, report });
   }
 }

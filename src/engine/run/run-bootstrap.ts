@@ -1,4 +1,4 @@
-import { isCapstanError } from "../../api/error.js";
+import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
 import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
 import { deliveryOf, secretNameOf, termsFor } from "../../bootstrap/host/delivery.js";
@@ -32,6 +32,7 @@ import {
   type Target,
   type TargetMachine,
 } from "../../records/target.js";
+import { configurationToJoin, settledControlPlane } from "./control-plane-settings.js";
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
@@ -40,6 +41,7 @@ import { hostsToProve, unprovenAmong, withPending } from "./joining-hosts.js";
 import { LeavingMembers } from "./leaving-members.js";
 import { OwedCalls } from "./owed-calls.js";
 import { nodeHostOf } from "./node-host.js";
+import type { RunEvent } from "./run-event.js";
 import { RunWorkload } from "./run-workload.js";
 import type { OpenWorkload, WorkloadCluster } from "./workload-cluster.js";
 
@@ -60,10 +62,12 @@ interface BootstrapRequest {
   readonly terms: UserDataTerms;
   readonly target: Target;
   readonly openWorkload: OpenWorkload;
+  readonly report: (event: RunEvent) => void;
 }
 
 /** Whoever has no way to ask clusters makes no host. */
-type Means = Pick<BootstrapRequest, "provider"> & Partial<Pick<BootstrapRequest, "openWorkload">>;
+type Means = Pick<BootstrapRequest, "provider" | "report"> &
+  Partial<Pick<BootstrapRequest, "openWorkload">>;
 
 /** What a host does first, and where its cluster answers. */
 interface HostPlace {
@@ -109,10 +113,10 @@ export class RunBootstrap {
   }
 
   /** Of a provider whose hosts take user data, for whoever may ask their clusters. */
-  static of(target: Target, { provider, openWorkload }: Means): RunBootstrap | undefined {
+  static of(target: Target, { provider, openWorkload, report }: Means): RunBootstrap | undefined {
     if (openWorkload === undefined) return undefined;
     const terms = joiningTerms(provider, providerValue(clusterIn(target).spec));
-    return terms && new RunBootstrap({ provider, terms, target, openWorkload });
+    return terms && new RunBootstrap({ provider, terms, target, openWorkload, report });
   }
 
   /** As the bridge asks for it in one pass, by the records as they are when it asks. */
@@ -208,11 +212,50 @@ export class RunBootstrap {
     if (kind === "joinControlPlane") {
       await this.members.removeDead(ctx, cluster);
       await this.members.removeIll(ctx, at.machine, cluster);
+      // The host reads it when it joins, whatever the members before it were made with.
+      const { endpoint } = at;
+      this.tell(
+        await cluster.configure(configurationToJoin({ ...this.request, endpoint }, at.machine)),
+      );
     }
     const nowMs = clock.now();
     const token = await cluster.issue(who, nowMs + tokenTtlMs);
     this.extendAtMs.set(who.token, nowMs + tokenTtlMs / 2);
     return token;
+  }
+
+  private tell(what: string | undefined): void {
+    if (what !== undefined) this.request.report({ kind: "configured", what });
+  }
+
+  /**
+   * Of a cluster that has reached its target: the ConfigMap kubeadm-config says what its members have, and then kube-proxy and
+   * CoreDNS follow. Throws API_SERVER, and as `RunWorkload.among` does.
+   */
+  async settleControlPlane(
+    ctx: CallContext,
+    observation: Pick<Observation, "observedResources">,
+    records: PriorState,
+  ): Promise<void> {
+    const { target } = this.request;
+    const hosts = presentAmong(
+      target.machines.map(({ host }) => host),
+      observation,
+    );
+    const [first] = hosts.values();
+    const present = [...observation.observedResources.values()].filter((one) => one !== "gone");
+    const endpoint = this.workload.endpointAmong(present);
+    if (first === undefined || endpoint === undefined) return;
+    const settled = settledControlPlane({ ...this.request, endpoint });
+    if (settled === undefined) return;
+    const cluster = await this.workload.beside(observation, first, records, ctx);
+    this.tell(await cluster.configure(settled.configuration));
+    for (const what of await cluster.updateAddons(settled.ofAddons)) this.tell(what);
+  }
+
+  /** Objects of the cluster stay as they are until the next command. */
+  reportUnsettled({ message: reason }: CapstanError): void {
+    this.request.report({ kind: "unconfigured", reason });
   }
 
   /** Hosts find there whom to trust: once in a run, whose hosts are all made with the same keys. */

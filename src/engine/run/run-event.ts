@@ -34,6 +34,10 @@ export type RunEvent =
   | { readonly kind: "resource"; readonly event: ResourceEvent }
   /** What a controller in the cluster has made is gone. */
   | { readonly kind: "leftover"; readonly leftover: Leftover }
+  /** An object of the cluster itself that goes with its control plane: the ConfigMap kubeadm-config, kube-proxy, CoreDNS. */
+  | { readonly kind: "configured"; readonly what: string }
+  /** The change is done, and those objects and the Nodes' marks stay as they are until the next command. */
+  | { readonly kind: "unconfigured"; readonly reason: string }
   | { readonly kind: "recovering"; readonly reason: string }
   | { readonly kind: "committed"; readonly revision: number }
   /** The same goal under other names: those of hosts are spent, or the hosts never came up. What follows is about `plan`. */

@@ -45,6 +45,7 @@ import { recover, type RecoveryTools } from "./recover.js";
 import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
+import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Terminations } from "./terminations.js";
 import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
 import { refuseForeign, type StackState } from "../backend/state.js";
@@ -178,7 +179,11 @@ export class Run {
 
   private async situation(): Promise<Situation> {
     const { options, state } = this;
-    const observation = await this.observe();
+    const observation = await withUnjoinedMembers(await this.observe(), {
+      ...options,
+      records: state,
+      context: this.context(),
+    });
     await this.bootstrap?.settleNew(this.context(), observation, state);
     const plan = this.planAgain(observation);
     // What a dead command last asked for may still disturb a host.

@@ -1,4 +1,5 @@
 import type { HostKeys } from "../../bootstrap/certificates/key-ring.js";
+import type { KubeadmObject } from "../../bootstrap/kubeadm/configuration.js";
 import type { Clock, Identity, NodeReport } from "../../provider/port.js";
 import type { MachineDrainRule } from "../../workload/drain/drain-rule.js";
 import type { NodeMarks } from "../../workload/node-marks.js";
@@ -37,6 +38,13 @@ export interface NodeReadiness {
 export interface WorkloadCluster {
   /** Whoever joins from now on is told to trust these authorities, as PEM. */
   announce(authoritiesPem: string): Promise<void>;
+  /**
+   * The ConfigMap kubeadm-config says this from now on, which hosts read when they join. What was changed, in words; undefined
+   * where it said so already.
+   */
+  configure(wanted: KubeadmObject): Promise<string | undefined>;
+  /** kube-proxy and CoreDNS have the images that belong to a control plane of this configuration. What was changed, in words. */
+  updateAddons(configuration: KubeadmObject): Promise<readonly string[]>;
   /** A new token for one host. A secret. */
   issue(host: Identity, expiresAtMs: number): Promise<string>;
   /** Tokens of the host that are there are good for longer. */

@@ -56,7 +56,11 @@ export class InlineBootstrap {
   ): Promise<InlineBootstrap | undefined> {
     const { plan, provider, state } = pass;
     const { stateDir, engine } = place;
-    const bootstrap = RunBootstrap.of(plan.target, { provider, openWorkload });
+    const bootstrap = RunBootstrap.of(plan.target, {
+      provider,
+      openWorkload,
+      report: () => undefined,
+    });
     const hosts = joiningHosts(plan.target, state.revision?.target);
     // While a record still names them: the pass writes over it.
     await bootstrap?.forgetUnmade(contextUnder(engine), state);

@@ -6,10 +6,10 @@ import { minorOf } from "../../api/versions.js";
 import { compileParts } from "../../compile/compile.js";
 import { informed } from "../../compile/lookups.js";
 import { keyOf, nodeKey, type NodeKey } from "../../graph/graph.js";
-import type { InfrastructureProvider, Observed } from "../../provider/port.js";
+import type { InfrastructureProvider } from "../../provider/port.js";
 import type { ExpandedMachine } from "../../sets/expanded.js";
 import { canServe } from "../decisions/verdicts.js";
-import type { ObservedResources } from "../observation.js";
+import type { Observation } from "../observation.js";
 import {
   cloudResources,
   type PriorState,
@@ -54,11 +54,12 @@ export function hostsOfPoint(point: PointOfNoReturn | PassedPoint): readonly Nod
 }
 
 /** What tells how far an open transaction has come. */
-interface PassedQuestion {
+interface PassedQuestion extends Pick<
+  Observation,
+  "observedResources" | "unrecorded" | "unjoinedMembers"
+> {
   readonly provider: InfrastructureProvider;
   readonly prior: PriorState;
-  readonly observedResources: ObservedResources;
-  readonly unrecorded: readonly Observed[];
 }
 
 /**
@@ -75,6 +76,22 @@ export function passedPoints(question: PassedQuestion): PassedPoint[] {
   );
   const hosts = new Set(now.flatMap(hostsOfPoint));
   return [...before.filter((one) => !hostsOfPoint(one).every((host) => hosts.has(host))), ...now];
+}
+
+/**
+ * New hosts that close the way back once their API servers serve: their cluster can tell whether they have joined it. A
+ * host of the last revision is changed in place, and is a member whatever it runs. Pure.
+ */
+export function newMembersOfPoints(
+  provider: InfrastructureProvider,
+  prior: PriorState,
+): readonly NodeKey[] {
+  const { transaction, revision } = prior;
+  if (transaction === undefined || transaction.number === revision?.number) return [];
+  const before = new Set(revision?.target.machines.map(({ host }) => host));
+  return pointsOf(provider, prior).flatMap((point) =>
+    point.kind === "version" && !before.has(point.host) ? [point.host] : [],
+  );
 }
 
 /** What the plan of the open transaction said; of an early release's, as far as versions tell. */
@@ -97,7 +114,10 @@ function arrived(point: PointOfNoReturn, target: Target, question: PassedQuestio
       const has =
         fields.length === 0 ||
         fields.some((field) => sameJson(seen?.spec[field] ?? null, wanted[field] ?? null));
-      return seen !== undefined && has ? [{ kind: "version", machine, host, version }] : [];
+      const served = question.unjoinedMembers?.has(host) !== true;
+      return seen !== undefined && has && served
+        ? [{ kind: "version", machine, host, version }]
+        : [];
     }
     case "data": {
       const seen = aliveAs(point.host, question);
@@ -128,13 +148,14 @@ export type WayBack =
 export function wayBackOf(
   provider: InfrastructureProvider | undefined,
   prior: PriorState,
-  seen?: Pick<PassedQuestion, "observedResources" | "unrecorded">,
+  seen?: Pick<PassedQuestion, "observedResources" | "unrecorded" | "unjoinedMembers">,
 ): WayBack {
   const { transaction } = prior;
   if (transaction === undefined || transaction.direction === "back") return { kind: "free" };
-  const question = { prior, ...(seen ?? { observedResources: asRecorded(prior), unrecorded: [] }) };
   const passed =
-    provider === undefined ? (transaction.crossed ?? []) : passedPoints({ provider, ...question });
+    provider === undefined
+      ? (transaction.crossed ?? [])
+      : passedPoints({ provider, prior, ...(seen ?? recordedSight(provider, prior)) });
   if (passed.length > 0) return { kind: "closed", crossed: passed };
   const points =
     provider === undefined ? (transaction.pointsOfNoReturn ?? []) : pointsOf(provider, prior);
@@ -142,8 +163,17 @@ export function wayBackOf(
   return isCertain ? { kind: "free" } : { kind: "unknown", points };
 }
 
+/** The records do not say whether a new member has served. */
+function recordedSight(provider: InfrastructureProvider, prior: PriorState) {
+  return {
+    observedResources: asRecorded(prior),
+    unrecorded: [],
+    unjoinedMembers: new Set(newMembersOfPoints(provider, prior)),
+  };
+}
+
 /** What the cloud would show if it were as it is recorded. Pure. */
-export function asRecorded(prior: PriorState): ObservedResources {
+export function asRecorded(prior: PriorState): Observation["observedResources"] {
   return new Map(
     cloudResources(prior).map((resource) => [
       resource.key,

@@ -66,7 +66,7 @@ function changeText(plan: Plan): string {
   const until =
     point === undefined
       ? "every step can be taken back until the commit"
-      : `only until ${point.key} is ${point.step}d: ${point.reason}`;
+      : `only until ${point.key} ${point.step === "create" ? "serves" : `is ${point.step}d`}: ${point.reason}`;
   const how = rebuilt === 0 ? "" : `, ${rebuilt} of them by making something new`;
   const then =
     deletions === 0 ? "" : `; then ${counted(deletions, "resource is", "resources are")} deleted`;

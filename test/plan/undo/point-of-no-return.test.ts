@@ -2,7 +2,11 @@ import assert from "node:assert/strict";
 import type { Desired } from "../../../src/api/types.js";
 import { observe } from "../../../src/engine/run/observe.js";
 import { callContext } from "../../../src/engine/run/handler-session.js";
-import { versionPoints, wayBackOf } from "../../../src/plan/undo/point-of-no-return.js";
+import {
+  newMembersOfPoints,
+  versionPoints,
+  wayBackOf,
+} from "../../../src/plan/undo/point-of-no-return.js";
 import type { PassedPoint } from "../../../src/records/transaction.js";
 import { undoText } from "../../../src/plan/undo/undo-text.js";
 import { failsWith } from "../../support/errors.js";
@@ -128,6 +132,20 @@ describe("an upgrade that was killed", () => {
     assert.equal(engine.prior.transaction?.crossed, undefined);
     const closed = wayBackOf(engine.provider, engine.prior);
     assert.deepEqual(closed.kind === "closed" && machines(closed.crossed), ["cp 1.35.0"]);
+  });
+
+  it("may have a way back for all that records say of a new host, whose API server need not serve", async () => {
+    const engine = new FakeEngine();
+    await engine.settle(before);
+    const outcome = await engine.up(replaced, [neverBoots], "keep");
+    assert.match(outcomeText(outcome), /^stopped forwardOnly: /);
+    assert.equal(wayBackOf(engine.provider, engine.prior).kind, "unknown");
+    const found = await lookAt(engine);
+    const unjoinedMembers = new Set(newMembersOfPoints(engine.provider, engine.prior));
+    assert.equal(unjoinedMembers.size, 1);
+    assert.equal(wayBackOf(engine.provider, engine.prior, found).kind, "closed");
+    const asked = { ...found, unjoinedMembers };
+    assert.deepEqual(wayBackOf(engine.provider, engine.prior, asked), { kind: "free" });
   });
 
   it("has a way back while the cloud shows the old version", async () => {
