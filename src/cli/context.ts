@@ -1,7 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
-import { ensurePulumi, type PulumiToolchain } from "#toolchain";
+import {
+  ensurePulumi,
+  type EnsureOptions,
+  type PulumiToolchain,
+  type ToolchainError,
+} from "#toolchain";
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
@@ -187,10 +192,31 @@ function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): vo
   });
 }
 
+/**
+ * Finds or sets up programs; an interruption ends that. Throws CANCELLED then, and TOOLCHAIN when the programs cannot be
+ * set up.
+ */
+export async function settingUp<T>(
+  { env, terminal, interruption }: CommandContext,
+  ensure: (surroundings: EnsureOptions) => Promise<T>,
+): Promise<T> {
+  const progress = (text: string) => terminal.error(`${text}\n`);
+  try {
+    return await ensure({ env, progress, signal: interruption.stop });
+  } catch (error) {
+    if (!isToolchainError(error)) throw error;
+    const { code, message, hint } = error;
+    throw new CapstanError({ code, source: "user", message, hint, cause: error });
+  }
+}
+
+function isToolchainError(error: unknown): error is ToolchainError {
+  return error instanceof Error && "code" in error && error.code === "TOOLCHAIN";
+}
+
 /** The Pulumi that Capstan drives; it is set up where there is none. */
 export async function findTools(context: CommandContext): Promise<PulumiToolchain> {
-  const progress = (text: string) => context.terminal.error(`${text}\n`);
-  const found = await ensurePulumi({ env: context.env, progress });
+  const found = await settingUp(context, (surroundings) => ensurePulumi(surroundings));
   context.tell(`pulumi is ${found.bin} (${found.origin})`);
   return found;
 }
