@@ -13,6 +13,7 @@ import {
   engineFailed,
   lockedByPulumi,
   unlockHint,
+  writtenMeanwhile,
   metPassingLock,
   refusingLocks,
 } from "./engine-refusals.js";
@@ -194,12 +195,24 @@ export class Engine {
     return this.recorded.read(stack);
   }
 
-  /** Makes the stack if it is missing, and its settings file if that is. */
+  /**
+   * Makes the stack if it is missing, and its settings file if that is. Throws LOCKED when another command has made the stack
+   * since `state` was read.
+   */
   async ensureStack(stack: string, state: StackState): Promise<void> {
-    if (await this.stacks.has(stack)) return this.stacks.ensureSettings(stack, state);
+    if (await this.stacks.has(stack)) {
+      if (state.writtenAt === undefined) throw writtenMeanwhile(stack);
+      return this.stacks.ensureSettings(stack, state);
+    }
+    await this.beginWork();
     if (await this.stacks.add(stack)) return;
     const name = this.options.workspace.stackName(stack);
-    await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
+    const made = await this.run(["stack", "init", name]);
+    if (made.code !== 0) {
+      // Pulumi refuses to make a stack twice, whoever made it.
+      if (await this.stacks.has(stack)) throw writtenMeanwhile(stack);
+      throw engineFailed(`cannot make stack ${stack}`, made);
+    }
     await settleState(this.options.workspace, stack, "new");
   }
 
