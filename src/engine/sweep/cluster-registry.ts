@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { makeFolder } from "../backend/durable-files.js";
+import { keepPrivate } from "../../provider/private-file.js";
 import type { NotedCluster } from "../../sweep/clusters.js";
 
 /** Version of the file's layout; a file with a higher one is refused. */
@@ -32,6 +33,7 @@ export class ClusterRegistry {
     const path = fileIn(stateDir);
     let database: DatabaseSync | undefined;
     try {
+      keepPrivate(path);
       database = new DatabaseSync(path, { timeout: 5_000 });
       const version = Number(database.prepare("PRAGMA user_version").get()?.["user_version"]);
       if (version > layoutVersion) throw newer(path, version);
