@@ -10,7 +10,6 @@ import {
 import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
-import { isSecretName } from "../api/scrubber.js";
 import { visible } from "../api/visible.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { stackNameOf } from "../api/types.js";
@@ -233,25 +232,12 @@ export async function openWorkspace(
       backend: options.backend,
       project: context.project,
       pulumiBinDir: toolchain.binDir,
-      env: environmentOfEngines(options, context.env),
+      env: context.env,
     }),
   );
   context.tell(`stacks are in ${withoutPasswords(workspace.backendUrl)}`);
   if (context.use === "changes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
-}
-
-/** What clouds and backends are reached with: engines need it, whoever else uses it. */
-const neededByEngines = /^(PULUMI|CAPSTAN|AWS|AZURE|ARM|GOOGLE|PG)/;
-
-/** Without the secrets that are only there for manifests to take. */
-function environmentOfEngines(
-  { varFromEnv = [] }: GlobalOptions & Pick<Partial<ManifestOptions>, "varFromEnv">,
-  env: NodeJS.ProcessEnv,
-): NodeJS.ProcessEnv {
-  const withheld = varFromEnv.filter((name) => isSecretName(name) && !neededByEngines.test(name));
-  if (withheld.length === 0) return env;
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.includes(name)));
 }
 
 /** An engine that only reads. Throws NOT_FOUND where a state is required and nothing is recorded. */
