@@ -12,6 +12,7 @@ import {
 import { isOver, type LeaseTerm } from "./lease-term.js";
 import { identify, type Liveness, livenessOf, sameProcess } from "./process-identity.js";
 import type { PulumiLock } from "./pulumi-locks.js";
+import { type Reach, reachOf } from "./reach.js";
 
 // Where engines are noted that commands begin: in the state folder, whose machine can see whether they live, and on a
 // shared backend beside Pulumi's locks, too, since whoever finds a lock there may have another state folder.
@@ -47,6 +48,11 @@ export async function enginesNoted(
   const here = enginesNotedHere(workspace.stateDir, lock);
   const beside = await notesBeside(workspace, stack);
   return [...here, ...beside.flatMap(({ engines }) => engines)];
+}
+
+/** Which machines can write what is noted of engines and locks: on a shared backend others as well. */
+export function writersOf({ isShared, stateDir }: NotedWorkspace): Reach {
+  return isShared ? "others" : reachOf(stateDir);
 }
 
 /** Removes the notes beside the locks of a stack whose engines have ended. */

@@ -4,8 +4,9 @@ import type { Workspace } from "../backend/workspace.js";
 import { holderLiveness, sightIn } from "./engine-roster.js";
 import { commandText, lockedBy, ownHolder, recordedHolder, recordedText } from "./lock.js";
 import { addHolder, lockFile, openLocks, putLocksAside, swapHolder } from "./locks-file.js";
-import { enginesNoted, noteGivenUp } from "./noted-engines.js";
+import { enginesNoted, noteGivenUp, writersOf } from "./noted-engines.js";
 import { type Liveness, livenessOf } from "./process-identity.js";
+import { reachOf } from "./reach.js";
 import { holderText, lockObjects } from "./pulumi-locks.js";
 
 /** One lock on a stack, and what is known of whoever took it. */
@@ -59,7 +60,7 @@ function commandLock(locked: Locked): FoundLock[] {
         {
           by: "command",
           holder: commandText(holder),
-          liveness: livenessOf(holder.process),
+          liveness: livenessOf(holder.process, reachOf(stateDir)),
           remove,
         },
       ];
@@ -80,7 +81,7 @@ async function engineLocks({ workspace, stack }: Locked): Promise<FoundLock[]> {
       return { ...unreadable(`whom ${name} does not name: ${fault}`, remove), by: "engine" };
     }
     const engines = await enginesNoted(workspace, stack, lock);
-    const liveness = holderLiveness(lock, engines, sightIn(undefined));
+    const liveness = holderLiveness(lock, engines, sightIn(undefined, writersOf(workspace)));
     return { by: "engine", holder: holderText(lock), liveness, remove };
   });
   return Promise.all(found);

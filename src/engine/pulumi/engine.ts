@@ -21,7 +21,7 @@ import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { holderLiveness, ownEngine, sightIn } from "../locks/engine-roster.js";
 import type { LeaseTerm } from "../locks/lease-term.js";
-import { enginesNoted, forgetEnded, noteBeside } from "../locks/noted-engines.js";
+import { enginesNoted, forgetEnded, noteBeside, writersOf } from "../locks/noted-engines.js";
 import {
   identify,
   type Liveness,
@@ -306,7 +306,7 @@ export class Engine {
     if (locks.some(({ remove }) => remove === undefined)) {
       await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
     }
-    await forgetEnded(workspace, stack, sightIn(term).liveness);
+    await forgetEnded(workspace, stack, sightIn(term, writersOf(workspace)).liveness);
   }
 
   private get clock(): Clock {
@@ -330,7 +330,7 @@ export class Engine {
     const { workspace, term } = this.options;
     const seen = locks.map(async (lock) => {
       const engines = await enginesNoted(workspace, stack, lock);
-      return { lock, liveness: holderLiveness(lock, engines, sightIn(term)) };
+      return { lock, liveness: holderLiveness(lock, engines, sightIn(term, writersOf(workspace))) };
     });
     return Promise.all(seen);
   }
