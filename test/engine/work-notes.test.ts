@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { backendObjects } from "../../src/engine/backend/backend-objects.js";
 import { FolderObjects } from "../../src/engine/backend/folder-objects.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import { ownEngine } from "../../src/engine/locks/engine-roster.js";
@@ -103,7 +104,7 @@ describe("work on a stack of a shared backend", () => {
   });
 
   it("of one who lives keeps its note, unless that one led and another leads by now", async () => {
-    const objects = Object.assign(new FolderObjects(root()), { close: () => Promise.resolve() });
+    const objects = expectDefined(backendObjects(`file://${root()}`, {}), "backend");
     const workspace = {
       isShared: true,
       objects,
@@ -129,7 +130,7 @@ describe("work on a stack of a shared backend", () => {
     assert.deepEqual(await isLiving(), [false]);
     await objects.remove(key);
     // A note of this process is an earlier command's: the lock of the stack is its own.
-    const hasEnded = await noteWork(workspace, stack, term);
+    const hasEnded = await noteWork(workspace, stack, { id: "own", term });
     assert.deepEqual(await isLiving(), [false]);
     const [own = ""] = await notes();
     assert.match((await objects.read(own)) ?? "", new RegExp(`"pid":${process.pid}\\b.*"lease"`));

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import { isJsonObject, parsedJson } from "../../api/json.js";
 import type { BackendObjects } from "../backend/backend-objects.js";
 import type { Workspace } from "../backend/workspace.js";
@@ -127,8 +128,10 @@ function sharedObjects({ isShared, objects }: NotedWorkspace): BackendObjects | 
 }
 
 /** A note that somebody works on a stack, or did and has not said that all of it has ended. */
-interface WorkNote {
+export interface WorkNote {
   readonly key: string;
+  /** Of the command's permit, too. */
+  readonly id: string;
   /** Whoever works is seen to live, and leads if it has led: the note is theirs to remove. */
   readonly isLiving: boolean;
 }
@@ -137,17 +140,17 @@ interface WorkNote {
  * Says, before anything is changed, that this process works on a stack: calls are also made between engine runs, where no lock of
  * Pulumi's tells of them. Answers what removes the note once all that was asked for has ended; one that cannot be removed costs
  * the next command a wait. Nothing where the state folder is the only one: there the stack's own lock says it.
- * Throws BAD_STATE when the backend takes no notes.
+ * Throws BAD_STATE when the backend takes no notes. `id`: a UUID.
  */
 export async function noteWork(
   workspace: NotedWorkspace,
   stack: string,
-  term: LeaseTerm | undefined,
+  { id, term }: { readonly id: string; readonly term: LeaseTerm | undefined },
 ): Promise<() => Promise<void>> {
   const objects = sharedObjects(workspace);
   const note = engineOf(process.pid, term);
   if (objects === undefined || note === undefined) return () => Promise.resolve();
-  const key = `${workFolder(workspace, stack)}/${randomUUID()}.json`;
+  const key = `${workFolder(workspace, stack)}/${id}.json`;
   await objects.write(key, JSON.stringify(note));
   return () => objects.remove(key).catch(() => undefined);
 }
@@ -162,6 +165,7 @@ export async function openWork(
   const own = identify(process.pid);
   return notes.map(({ key, engines }) => ({
     key,
+    id: basename(key, ".json"),
     isLiving: engines.some(
       (one) =>
         !isOver(one.term, term) &&

@@ -8,6 +8,7 @@ import { enginesNoted, noteGivenUp, writersOf } from "./noted-engines.js";
 import { type Liveness, livenessOf } from "./process-identity.js";
 import { reachOf } from "./reach.js";
 import { holderText, lockObjects } from "./pulumi-locks.js";
+import { permitsOn, withdrawWork } from "./work-permit.js";
 
 /** One lock on a stack, and what is known of whoever took it. */
 export interface FoundLock {
@@ -32,11 +33,15 @@ export async function foundLocks(locked: Locked): Promise<FoundLock[]> {
 }
 
 /**
- * Removes locks. Whoever locks the stack next is told that somebody has worked on it, whose last calls may still happen.
+ * Removes locks, and the permits of the commands that worked under them: their engines write nothing any more, should they wake.
+ * The next command is told that somebody has worked on the stack, whose last calls may still happen.
  * Throws LOCKED when somebody has locked it anew meanwhile, and what a disk or a backend that cannot be written does.
  */
 export async function removeLocks(found: readonly FoundLock[], locked: Locked): Promise<void> {
-  await noteGivenUp(locked.workspace, locked.stack);
+  const { workspace, stack } = locked;
+  await noteGivenUp(workspace, stack);
+  // Before the next command can lock the stack: an engine that wakes writes nothing over what that one does.
+  await withdrawWork(workspace, stack, await permitsOn(workspace, stack));
   for (const lock of found) await lock.remove();
   if (found.every(({ by }) => by === "engine")) leaveGivenUp(locked, undefined);
 }

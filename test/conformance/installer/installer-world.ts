@@ -222,6 +222,7 @@ export class InstallerWorld {
       refresh: (...about) => engine.refresh(...about),
       destroy: (...about) => engine.destroy(...about),
       assertAlive: () => engine.assertAlive(),
+      assertHeld: () => engine.assertHeld(),
     };
   }
 
