@@ -9,7 +9,7 @@ import {
   startTimeMs,
   type Surroundings,
 } from "../../src/engine/locks/process-identity.js";
-import { reachOf } from "../../src/engine/locks/reach.js";
+import { folderWriters } from "../../src/engine/locks/folder-writers.js";
 
 const machine: Surroundings = { boot: "boot-1", pidNamespace: "pid:[1]", machine: "m-1" };
 const container: Surroundings = { boot: "boot-1", pidNamespace: "pid:[2]" };
@@ -117,8 +117,8 @@ describe("a process identity", () => {
   }
 
   it("may be of any machine where no disk of this one keeps it", () => {
-    assert.equal(reachOf("/proc"), "others");
-    assert.equal(reachOf("/nowhere"), "others");
+    assert.equal(folderWriters("/proc"), "others");
+    assert.equal(folderWriters("/nowhere"), "others");
   });
 
   it("of a running process tells where and when it began", () => {

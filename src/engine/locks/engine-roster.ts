@@ -15,7 +15,7 @@ import {
   startTimeMs,
 } from "./process-identity.js";
 import type { PulumiLock } from "./pulumi-locks.js";
-import type { Reach } from "./reach.js";
+import type { FolderWriters } from "./folder-writers.js";
 
 // Which engines a state folder's commands have started. Pulumi's locks tell a pid and a name of a machine, which
 // others may have, too: of whom nobody wrote down here nothing is known.
@@ -98,7 +98,7 @@ export interface EngineSight {
  * ended for anybody else: that makes the calls for it, may be frozen in one, and gives the lock back itself. `writers`: who can
  * write the backend whose locks are judged.
  */
-export function sightIn(term: LeaseTerm | undefined, writers: Reach): EngineSight {
+export function sightIn(term: LeaseTerm | undefined, writers: FolderWriters): EngineSight {
   return {
     liveness: ({ identity, command, term: itsTerm }) => {
       const liveness = livenessOf(identity, writers);

@@ -13,7 +13,7 @@ import {
 import { isOver, type LeaseTerm } from "./lease-term.js";
 import { identify, type Liveness, livenessOf, sameProcess } from "./process-identity.js";
 import type { PulumiLock } from "./pulumi-locks.js";
-import { type Reach, reachOf } from "./reach.js";
+import { type FolderWriters, folderWriters } from "./folder-writers.js";
 
 // Where engines are noted that commands begin: in the state folder, whose machine can see whether they live, and on a
 // shared backend beside Pulumi's locks, too, since whoever finds a lock there may have another state folder.
@@ -52,8 +52,8 @@ export async function enginesNoted(
 }
 
 /** Which machines can write what is noted of engines and locks: on a shared backend others as well. */
-export function writersOf({ isShared, stateDir }: NotedWorkspace): Reach {
-  return isShared ? "others" : reachOf(stateDir);
+export function writersOf({ isShared, stateDir }: NotedWorkspace): FolderWriters {
+  return isShared ? "others" : folderWriters(stateDir);
 }
 
 /** Removes the notes beside the locks of a stack whose engines have ended. */

@@ -3,7 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import type { Reach } from "./reach.js";
+import type { FolderWriters } from "./folder-writers.js";
 
 /**
  * A process beyond doubt: pids are used again, start times are not, and neither means anything after
@@ -61,13 +61,13 @@ export function isOfHere({ boot, pidNamespace }: ProcessIdentity): boolean {
 export type Liveness = "alive" | "dead" | "unknown";
 
 /** Whether that very process lives. `writers`: who can write the folder in which its identity was found. */
-export function livenessOf(identity: ProcessIdentity, writers: Reach = "others"): Liveness {
+export function livenessOf(identity: ProcessIdentity, writers: FolderWriters = "others"): Liveness {
   return livenessFrom(ownSurroundings(), identity, { writers, startedAt: startOf });
 }
 
 /** What there is to judge an identity by, beside the surroundings from which it is looked at. */
 interface Sight {
-  readonly writers: Reach;
+  readonly writers: FolderWriters;
   /** When the process of a pid began; undefined where there is none. */
   readonly startedAt: (pid: number) => string | undefined;
 }

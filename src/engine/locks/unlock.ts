@@ -6,7 +6,7 @@ import { commandText, lockedBy, ownHolder, recordedHolder, recordedText } from "
 import { addHolder, lockFile, openLocks, putLocksAside, swapHolder } from "./locks-file.js";
 import { enginesNoted, noteGivenUp, writersOf } from "./noted-engines.js";
 import { type Liveness, livenessOf } from "./process-identity.js";
-import { reachOf } from "./reach.js";
+import { folderWriters } from "./folder-writers.js";
 import { holderText, lockObjects } from "./pulumi-locks.js";
 import { permitsOn, withdrawWork } from "./work-permit.js";
 
@@ -65,7 +65,7 @@ function commandLock(locked: Locked): FoundLock[] {
         {
           by: "command",
           holder: commandText(holder),
-          liveness: livenessOf(holder.process, reachOf(stateDir)),
+          liveness: livenessOf(holder.process, folderWriters(stateDir)),
           remove,
         },
       ];

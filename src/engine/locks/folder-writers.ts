@@ -4,7 +4,7 @@ import { statfsSync } from "node:fs";
  * Which machines can write a folder: this one alone, or others as well. A file system on a disk of this machine has one kernel
  * at a time, so that what another kernel wrote there was written before this machine was last started.
  */
-export type Reach = "thisMachine" | "others";
+export type FolderWriters = "thisMachine" | "others";
 
 /**
  * The file systems that one kernel at a time mounts, by the number that it gives them. Any other counts as shared: NFS, SMB, 9p,
@@ -25,7 +25,7 @@ const onDisksOfLinux = new Set([
 const onDisksOfDarwin = new Set([0x11, 0x1a]);
 
 /** Which machines can write a folder that is there; others where the system does not tell. */
-export function reachOf(folder: string): Reach {
+export function folderWriters(folder: string): FolderWriters {
   const onDisks = process.platform === "darwin" ? onDisksOfDarwin : onDisksOfLinux;
   try {
     return onDisks.has(statfsSync(folder).type) ? "thisMachine" : "others";
