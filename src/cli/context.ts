@@ -1,11 +1,15 @@
 import { randomUUID } from "node:crypto";
 import { hostname, userInfo } from "node:os";
 import { resolve } from "node:path";
-import { ensurePulumi, type PulumiToolchain } from "#toolchain";
-import { makeProviders, type Providers } from "../../providers/index.js";
+import {
+  ensurePulumi,
+  type EnsureOptions,
+  type PulumiToolchain,
+  type ToolchainError,
+} from "#toolchain";
+import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
-import { isSecretName } from "../api/scrubber.js";
 import { visible } from "../api/visible.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { stackNameOf } from "../api/types.js";
@@ -190,10 +194,31 @@ function refuseSeveral({ clusters }: Manifests, { project }: CommandContext): vo
   });
 }
 
+/**
+ * Finds or sets up programs; an interruption ends that. Throws CANCELLED then, and TOOLCHAIN when the programs cannot be
+ * set up.
+ */
+export async function settingUp<T>(
+  { env, terminal, interruption }: CommandContext,
+  ensure: (surroundings: EnsureOptions) => Promise<T>,
+): Promise<T> {
+  const progress = (text: string) => terminal.error(`${text}\n`);
+  try {
+    return await ensure({ env, progress, signal: interruption.stop });
+  } catch (error) {
+    if (!isToolchainError(error)) throw error;
+    const { code, message, hint } = error;
+    throw new CapstanError({ code, source: "user", message, hint, cause: error });
+  }
+}
+
+function isToolchainError(error: unknown): error is ToolchainError {
+  return error instanceof Error && "code" in error && error.code === "TOOLCHAIN";
+}
+
 /** The Pulumi that Capstan drives; it is set up where there is none. */
 export async function findTools(context: CommandContext): Promise<PulumiToolchain> {
-  const progress = (text: string) => context.terminal.error(`${text}\n`);
-  const found = await ensurePulumi({ env: context.env, progress });
+  const found = await settingUp(context, (surroundings) => ensurePulumi(surroundings));
   context.tell(`pulumi is ${found.bin} (${found.origin})`);
   return found;
 }
@@ -213,26 +238,13 @@ export async function openWorkspace(
       backend: options.backend,
       project: context.project,
       pulumiBinDir: toolchain.binDir,
-      env: environmentOfEngines(options, context.env),
+      env: context.env,
     }),
   );
   context.tell(`stacks are in ${withoutPasswords(workspace.backendUrl)}`);
   if (context.use === "changes" && !workspace.exists) throw noState(workspace);
   if (context.use === "makes" || workspace.exists) workspace.prepare();
   return { workspace, pulumi: toolchain.bin };
-}
-
-/** What clouds and backends are reached with: engines need it, whoever else uses it. */
-const neededByEngines = /^(PULUMI|CAPSTAN|AWS|AZURE|ARM|GOOGLE|PG)/;
-
-/** Without the secrets that are only there for manifests to take. */
-function environmentOfEngines(
-  { varFromEnv = [] }: GlobalOptions & Pick<Partial<ManifestOptions>, "varFromEnv">,
-  env: NodeJS.ProcessEnv,
-): NodeJS.ProcessEnv {
-  const withheld = varFromEnv.filter((name) => isSecretName(name) && !neededByEngines.test(name));
-  if (withheld.length === 0) return env;
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !withheld.includes(name)));
 }
 
 /** An engine that only reads. Throws NOT_FOUND where a state is required and nothing is recorded. */

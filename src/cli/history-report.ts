@@ -34,7 +34,7 @@ type ShownResult =
   | { readonly kind: "superseded"; readonly failure: string; readonly by?: number };
 
 /** Whether `rollback --to` can go to where a transaction led. */
-type Reach =
+type FolderWriters =
   /** It is where the cluster is. */
   | "present"
   | "kept"
@@ -51,7 +51,7 @@ export interface HistoryItem {
   readonly direction: Direction;
   readonly goal: TransactionGoal;
   readonly result: ShownResult;
-  readonly reach: Reach;
+  readonly reach: FolderWriters;
   /** The transaction that this one took back. */
   readonly tookBack?: number;
   readonly by?: string;
@@ -163,7 +163,7 @@ function itemOf(
     direction,
     goal: told.goal ?? { kind: direction === "back" ? "takeBack" : "up" },
     result,
-    reach: reachOf(number, result, ways),
+    reach: folderWriters(number, result, ways),
     tookBack: direction === "back" ? before?.number : undefined,
     by,
     startedAtMs,
@@ -192,11 +192,11 @@ function resultOf(
   });
 }
 
-function reachOf(
+function folderWriters(
   number: number,
   { kind }: ShownResult,
   { revision, provider, passed }: Ways,
-): Reach {
+): FolderWriters {
   if (number === revision?.number) return "present";
   if (kind !== "committed") return "never";
   const target = targetOfRevision(revision, number);

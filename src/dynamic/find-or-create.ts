@@ -58,7 +58,7 @@ export class FindOrCreate {
     let presence = await locate(who);
     for (;;) {
       if (presence.found !== "none") return adopted(presence, who);
-      context.assertEngineAlive();
+      await context.assertEngineAlive();
       try {
         return await this.handler.create(context, who, asked);
       } catch (error) {

@@ -41,7 +41,7 @@ export class Patience {
     waits: (error: unknown) => void,
   ): Promise<T> {
     const alive = async () => {
-      this.context.assertEngineAlive();
+      await this.context.assertEngineAlive();
       return call();
     };
     return this.retrying(deadline, alive, mayBeAskedAgain, waits);

@@ -156,8 +156,11 @@ export interface Clock {
 export interface CallContext {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Throws ENGINE_DEAD when the engine that asked no longer lives. Called before each mutation. */
-  assertEngineAlive(): void;
+  /**
+   * Throws ENGINE_DEAD when the engine that asked no longer lives, and LOCKED when another command has taken the place of the one
+   * that asked. Called and awaited before each mutation.
+   */
+  assertEngineAlive(): Promise<void> | void;
 }
 
 /** Who reads user data on a host: cloud-init nearly everywhere, Ignition on Flatcar and Fedora CoreOS. */

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import {
   existsSync,
   mkdirSync,
@@ -52,6 +53,50 @@ describe("what is joined", () => {
     assert.equal(ran.status, code, ran.stderr);
     return readFileSync(file, "utf8").split("\n");
   };
+
+  it("says that a Pulumi which was named cannot be used, as of any other input", () => {
+    const env = { CAPSTAN_PULUMI: join(folder, "nowhere") };
+    const { status, stderr } = run([commandLine, "status", "default/demo"], env);
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^error: cannot use CAPSTAN_PULUMI \S+nowhere: there is no pulumi program$/m,
+    );
+    assert.match(stderr, /^hint: set it to an installed pulumi /m);
+  });
+
+  it("ends while Pulumi is set up when it is interrupted, in plain words", async () => {
+    const bin = join(folder, "with-go");
+    mkdirSync(bin);
+    writeFileSync(
+      join(bin, "go"),
+      '#!/bin/sh\n[ "$1" = version ] && echo go version go1.99.0 linux/amd64 && exit\nexec /bin/sleep 600\n',
+      { mode: 0o755 },
+    );
+    // Nothing answers there: the download fails at once, and the build begins.
+    const preload = join(folder, "no-network.mjs");
+    writeFileSync(preload, 'globalThis.fetch = () => Promise.reject(new Error("no network"));\n');
+    const command = spawn(
+      process.execPath,
+      ["--import", pathToFileURL(preload).href, commandLine, "status", "default/demo"],
+      {
+        cwd: folder,
+        env: { ...cleanEnv(), PATH: bin, CAPSTAN_CACHE: join(folder, "cache") },
+        stdio: ["ignore", "ignore", "pipe"],
+      },
+    );
+    let stderr = "";
+    command.stderr.setEncoding("utf8").on("data", (text: string) => {
+      if (!stderr.includes("building") && `${stderr}${text}`.includes("building")) {
+        command.kill("SIGINT");
+      }
+      stderr += text;
+    });
+    const [code] = (await once(command, "exit")) as [number | null];
+    assert.equal(code, 130, stderr);
+    assert.match(stderr, /^error: interrupted$/m);
+    assert.doesNotMatch(stderr, /defect/);
+  });
 
   it("starts from few files, and from bin", () => {
     const loaded = loadedBy(0, join(repository, "bin", "capstan.mjs"), "--version");

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { delimiter, dirname, join } from "node:path";
+import { basename, delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { S3 } from "@aws-sdk/client-s3";
 import { Client } from "pg";
@@ -110,21 +110,24 @@ describe("objects that Pulumi and Capstan both see", () => {
     return stdout + stderr;
   };
 
-  const places: readonly { name: string; place: () => Promise<Place> }[] = [
+  const places: readonly { name: string; isFenced: boolean; place: () => Promise<Place> }[] = [
     {
       name: "a folder",
+      isFenced: true,
       place: async () => ({ url: `${pathToFileURL(scratch.path).href}?metadata=skip`, env: {} }),
     },
     {
       name: "PostgreSQL, with a table of its own",
+      isFenced: true,
       place: async () => ({ url: `${postgres.url}&table=small_states`, env: postgres.env }),
     },
     {
       name: "a bucket of moto, under a path of it",
+      isFenced: false,
       place: async () => ({ url: motoUrl("states/team"), env: motoEnv }),
     },
   ];
-  for (const { name, place: placeOf } of places) {
+  for (const { name, isFenced, place: placeOf } of places) {
     it(`are the same: ${name}`, async () => {
       const place = await placeOf();
       const objects = opened(place);
@@ -152,6 +155,42 @@ describe("objects that Pulumi and Capstan both see", () => {
       assert.equal(await objects.read(key), undefined);
       assert.deepEqual(await objects.list(locks), []);
       await succeeds(place, "refresh", "--yes", "--stack", "dev");
+      await objects.close();
+    });
+
+    it(`lets an engine write until its permit is withdrawn, as far as it can: ${name}`, async () => {
+      const place = await placeOf();
+      const objects = opened(place);
+      const folder = ".capstan/permits/small/dev";
+      const permits = ["one", "two"].map((id) => `${folder}/0000-${id}`);
+      await succeeds(place, "stack", "init", "first");
+      const granted = await Promise.all(permits.map((one) => objects.permits.grant(one)));
+      const through = (index: number): Place => ({ ...place, url: granted[index] ?? "" });
+      const stacks = async () =>
+        (await objects.list(".pulumi/stacks/small")).map((key) => basename(key, ".json"));
+      await succeeds(through(0), "stack", "init", "second");
+      assert.match(await succeeds(through(0), "stack", "ls"), /first[^]*second/);
+      await objects.permits.withdraw(permits[0] ?? "");
+      assert.deepEqual(await Promise.all(permits.map((one) => objects.permits.isGranted(one))), [
+        false,
+        true,
+      ]);
+      if (isFenced) {
+        const { code } = await pulumi(through(0), "stack", "init", "third");
+        assert.notEqual(code, 0);
+        assert.deepEqual(
+          (await stacks()).filter((one) => one === "third"),
+          [],
+        );
+      }
+      await succeeds(through(1), "stack", "init", "fourth");
+      // Without any permit, as a plain pulumi comes.
+      await succeeds(place, "stack", "rm", "--yes", "--stack", "fourth");
+      assert.ok((await stacks()).includes("second"));
+      for (const one of permits) await objects.permits.forget(one);
+      assert.deepEqual(await objects.permits.list(folder), []);
+      await objects.permits.withdraw(permits[1] ?? "");
+      assert.equal(await objects.permits.isGranted(permits[1] ?? ""), false);
       await objects.close();
     });
 

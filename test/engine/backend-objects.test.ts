@@ -15,6 +15,7 @@ import { pathToFileURL } from "node:url";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
 import { parseBackendUrl } from "../../src/engine/backend/backend-url.js";
 import { BoundedObjects } from "../../src/engine/backend/bounded-objects.js";
+import { FolderObjects } from "../../src/engine/backend/folder-objects.js";
 import { PostgresObjects } from "../../src/engine/backend/postgres-objects.js";
 import { postgresSettings } from "../../src/engine/backend/postgres-settings.js";
 import { fileKey, s3Key, unescapedKey } from "../../src/engine/backend/object-keys.js";
@@ -213,9 +214,11 @@ describe("a backend that does not answer", () => {
         ),
       write: async () => {},
       remove: async () => {},
+      permits: new FolderObjects("/nowhere").permits,
       close: async () => {},
     };
-    const objects = new BoundedObjects(store, { name: "nowhere", prefix: "", limitMs: 20 });
+    const place = { name: "nowhere", url: "", prefix: "" };
+    const objects = new BoundedObjects(store, { ...place, limitMs: 20 });
     await assert.rejects(objects.list("a"), failsWith("BAD_STATE", /no answer within 0.02 s/));
     await assert.rejects(objects.read("a"), failsWith("BAD_STATE", /no answer within 0.02 s/));
     await objects.write("a", "text");

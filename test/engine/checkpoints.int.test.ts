@@ -162,6 +162,6 @@ describe("a pass whose state is written", () => {
   });
 
   it("leaves no debug logs behind", () => {
-    assert.equal(statSync(join(sandbox.state, "pulumi-home", "logs")).isFile(), true);
+    assert.equal(statSync(join(sandbox.state, "engine-home", "logs")).isFile(), true);
   });
 });

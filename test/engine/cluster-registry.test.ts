@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { ClusterRegistry } from "../../src/engine/backend/cluster-registry.js";
@@ -34,6 +34,16 @@ describe("the registry of clusters", () => {
   const all = () => using((registry) => registry.all());
 
   it("is empty in a folder that was never used", () => assert.deepEqual(all(), []));
+
+  it("is in a file that the user alone may read, also where an older release made it", () => {
+    const file = join(scratch.path, "clusters.db");
+    const mode = () => statSync(file).mode & 0o777;
+    note(prod);
+    assert.equal(mode(), 0o600);
+    chmodSync(file, 0o644);
+    note(prod);
+    assert.equal(mode(), 0o600);
+  });
 
   it("keeps what other commands noted, oldest first", () => {
     const earlier = { ...prod, clusterUid: "uid-0", notedAtMs: 500 };

@@ -153,7 +153,7 @@ describe("an engine of whoever led before", () => {
   );
   for (const { name, engine, now, want } of cases) {
     it(`is ${want} ${name}`, () => {
-      assert.equal(sightIn(now).liveness({ identity: far, sinceMs, ...engine }), want);
+      assert.equal(sightIn(now, "others").liveness({ identity: far, sinceMs, ...engine }), want);
     });
   }
 });
@@ -168,7 +168,7 @@ describe("the engines of a state folder", () => {
   });
 
   const livenessOfLock = (lock: PulumiLock) =>
-    holderLiveness(lock, enginesNotedHere(scratch.path, lock), sightIn(undefined));
+    holderLiveness(lock, enginesNotedHere(scratch.path, lock), sightIn(undefined, "thisMachine"));
 
   it("tell of a lock whether its engine lives", () => {
     assert.equal(livenessOfLock(own()), "unknown");

@@ -6,6 +6,7 @@ import type { LeaseTerm } from "../../src/engine/locks/lease-term.js";
 import { type LockHolder, StackLock } from "../../src/engine/locks/lock.js";
 import { openLocks } from "../../src/engine/locks/locks-file.js";
 import { identify, type ProcessIdentity } from "../../src/engine/locks/process-identity.js";
+import { folderWriters } from "../../src/engine/locks/folder-writers.js";
 import { FakeClock } from "../support/fake-clock.js";
 import { failsWith } from "../support/errors.js";
 import { scratchFolder } from "../support/scratch.js";
@@ -47,6 +48,15 @@ describe("the lock of a stack", () => {
     await assert.rejects(acquire, failsWith("LOCKED", /pid \d+, "capstan up", since /));
     lock.release();
     assert.equal(holderOf(), undefined);
+  });
+
+  it("is taken over from before a restart where no other machine can have written it, and nowhere else", async () => {
+    await leave(JSON.stringify(heldBy({ ...own, boot: "before the restart" })));
+    const isOurs = folderWriters(scratch.path) === "thisMachine" && own.machine !== undefined;
+    if (!isOurs) return assert.rejects(acquire, failsWith("LOCKED"));
+    const lock = await acquire();
+    assert.equal(lock.wasTakenOver, true);
+    lock.release();
   });
 
   it("is taken over from who led in an earlier term, frozen perhaps, and from no other who lives", async () => {

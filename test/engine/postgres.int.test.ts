@@ -135,15 +135,29 @@ describe("two machines on one PostgreSQL", () => {
     });
   }
 
-  it("go on after the death of another machine once a person has said so", async () => {
-    await (await hangHere()).killTree();
+  /** The machine of the engine that is noted becomes another one that was copied with this one's machine id, as virtual machines are. */
+  const makeCopy = async (): Promise<void> => {
     const [key = ""] = await noted();
     const text = (await objects.read(key)) ?? "";
-    const elsewhere = text
-      .replace(/"boot":"[^"]*"/, '"boot":"elsewhere"')
-      .replace(/"machine":"[^"]*"/, '"machine":"another"');
-    await objects.write(key, elsewhere);
-    // Both bear one name, and no process there has the engine's pid: that proves nothing of another machine.
+    assert.match(text, /"machine":"/, "no test of copies in a container");
+    await objects.write(key, text.replaceAll(/"boot":"[^"]*"/g, '"boot":"elsewhere"'));
+  };
+
+  it("take nothing from a copy of a machine that works, whose machine id is the same", async () => {
+    const hanging = await hangHere();
+    await makeCopy();
+    const [before, notes] = [here.ledgerEnd(), await noted()];
+    assert.match((await there.up(5)).stderr, /it is locked by .* a Pulumi engine/);
+    assert.deepEqual(here.mutations(before), []);
+    assert.deepEqual(await noted(), notes);
+    assert.equal(hanging.hasEnded, false);
+    await hanging.killTree();
+  });
+
+  it("go on after the death of another machine once a person has said so", async () => {
+    await (await hangHere()).killTree();
+    await makeCopy();
+    // Both bear one name and one machine id, and no process there has the engine's pid: that proves nothing of another machine.
     assert.match(
       (await there.up(5)).stderr,
       /it is locked by .* run capstan .* unlock default\.demo$/ms,

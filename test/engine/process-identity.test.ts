@@ -9,6 +9,7 @@ import {
   startTimeMs,
   type Surroundings,
 } from "../../src/engine/locks/process-identity.js";
+import { folderWriters } from "../../src/engine/locks/folder-writers.js";
 
 const machine: Surroundings = { boot: "boot-1", pidNamespace: "pid:[1]", machine: "m-1" };
 const container: Surroundings = { boot: "boot-1", pidNamespace: "pid:[2]" };
@@ -22,6 +23,8 @@ describe("a process identity", () => {
     of: Surroundings;
     changed?: Partial<ProcessIdentity>;
     from: Surroundings;
+    /** Others than this machine may have written it. */
+    isShared?: true;
     want: Liveness;
   }[] = [
     { name: "that runs here", of: machine, from: machine, want: "alive" },
@@ -66,6 +69,21 @@ describe("a process identity", () => {
       want: "dead",
     },
     {
+      name: "of another start, and of this machine or of a copy of it, on a shared backend",
+      of: { ...machine, boot: "boot-0" },
+      from: machine,
+      isShared: true,
+      want: "unknown",
+    },
+    {
+      name: "of the same start, on a shared backend",
+      of: machine,
+      changed: { started: "99" },
+      from: machine,
+      isShared: true,
+      want: "dead",
+    },
+    {
       name: "of another machine of the same name",
       of: { ...machine, boot: "boot-2", machine: "m-2" },
       from: machine,
@@ -90,10 +108,18 @@ describe("a process identity", () => {
       want: "unknown",
     },
   ];
-  for (const { name, of, changed, from, want } of cases) {
-    it(`${name} is ${want}`, () =>
-      assert.equal(livenessFrom(from, { ...process7, ...of, ...changed }, startedAt), want));
+  for (const { name, of, changed, from, isShared, want } of cases) {
+    it(`${name} is ${want}`, () => {
+      const writers = isShared === true ? "others" : "thisMachine";
+      const identity = { ...process7, ...of, ...changed };
+      assert.equal(livenessFrom(from, identity, { writers, startedAt }), want);
+    });
   }
+
+  it("may be of any machine where no disk of this one keeps it", () => {
+    assert.equal(folderWriters("/proc"), "others");
+    assert.equal(folderWriters("/nowhere"), "others");
+  });
 
   it("of a running process tells where and when it began", () => {
     const own = identify(process.pid);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { backendObjects } from "../../src/engine/backend/backend-objects.js";
 import { FolderObjects } from "../../src/engine/backend/folder-objects.js";
 import { Workspace } from "../../src/engine/backend/workspace.js";
 import { ownEngine } from "../../src/engine/locks/engine-roster.js";
@@ -9,8 +10,9 @@ import { noteWork, openWork } from "../../src/engine/locks/noted-engines.js";
 import { identify } from "../../src/engine/locks/process-identity.js";
 import type { Engine } from "../../src/engine/pulumi/engine.js";
 import { withLockedStack } from "../../src/engine/pulumi/locked-stack.js";
-import { systemClock } from "../../src/provider/clock.js";
 import { expectDefined } from "../../src/api/error.js";
+import { failsWith } from "../support/errors.js";
+import { FakeClock } from "../support/fake-clock.js";
 import { onlyLocal } from "../support/manifests.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -20,7 +22,12 @@ describe("work on a stack of a shared backend", () => {
   const scratch = scratchFolder();
   const root = () => join(scratch.path, "shared");
 
-  beforeEach(() => mkdirSync(root()));
+  let clock: FakeClock;
+
+  beforeEach(() => {
+    mkdirSync(root());
+    clock = new FakeClock();
+  });
 
   /** A command of a machine, which has a state folder of its own. */
   const on = <T>(
@@ -39,7 +46,7 @@ describe("work on a stack of a shared backend", () => {
       {
         stack,
         command: "test",
-        clock: systemClock,
+        clock,
         pulumi: "/nowhere",
         workspace,
         providers: onlyLocal,
@@ -93,6 +100,33 @@ describe("work on a stack of a shared backend", () => {
     });
   }
 
+  it("ends for a command whose place another one takes, and for neither of two that come at once", async () => {
+    const later = () => clock.advance(1_000);
+    await on("here", async (frozen) => {
+      await frozen.beginWork();
+      later();
+      await frozen.assertHeld();
+      await on("there", async (next) => {
+        await next.beginWork();
+        later();
+        await next.assertHeld();
+        await assert.rejects(frozen.assertHeld(), failsWith("LOCKED", /took this one's place/));
+      });
+      // The one that took its place has ended: that gives nothing back.
+      await assert.rejects(frozen.assertHeld(), failsWith("LOCKED"));
+    });
+    await on("here", (one) =>
+      on("there", async (other) => {
+        await one.beginWork();
+        await other.beginWork();
+        later();
+        await one.assertHeld();
+        await other.assertHeld();
+      }),
+    );
+    assert.deepEqual(readdirSync(join(root(), ".capstan/permits/capstan", stack)), []);
+  });
+
   it("that is not settled is told to the next command of the same state folder", async () => {
     const work = on("here", (engine) => {
       engine.unsettled = true;
@@ -103,7 +137,7 @@ describe("work on a stack of a shared backend", () => {
   });
 
   it("of one who lives keeps its note, unless that one led and another leads by now", async () => {
-    const objects = Object.assign(new FolderObjects(root()), { close: () => Promise.resolve() });
+    const objects = expectDefined(backendObjects(`file://${root()}`, {}), "backend");
     const workspace = {
       isShared: true,
       objects,
@@ -129,7 +163,7 @@ describe("work on a stack of a shared backend", () => {
     assert.deepEqual(await isLiving(), [false]);
     await objects.remove(key);
     // A note of this process is an earlier command's: the lock of the stack is its own.
-    const hasEnded = await noteWork(workspace, stack, term);
+    const hasEnded = await noteWork(workspace, stack, { id: "own", term });
     assert.deepEqual(await isLiving(), [false]);
     const [own = ""] = await notes();
     assert.match((await objects.read(own)) ?? "", new RegExp(`"pid":${process.pid}\\b.*"lease"`));

@@ -258,9 +258,7 @@ export const folderDefects: Readonly<Record<string, readonly [string, FolderDefe
   ],
   "marks come in a second call": [
     cases.killed,
-    inTwoCalls((ctx) => {
-      ctx.assertEngineAlive();
-    }, nobody),
+    inTwoCalls((ctx) => ctx.assertEngineAlive(), nobody),
   ],
   "a removal takes the marks off first": [
     cases.killed,
@@ -269,7 +267,7 @@ export const folderDefects: Readonly<Record<string, readonly [string, FolderDefe
         remove: async (ctx, current) => {
           if (cloud.get(current.id)?.phase === "gone") return;
           cloud.put({ ...current, who: nobody });
-          ctx.assertEngineAlive();
+          await ctx.assertEngineAlive();
           cloud.put({ ...current, phase: "gone" });
         },
       })),
@@ -288,11 +286,21 @@ export const folderDefects: Readonly<Record<string, readonly [string, FolderDefe
         },
       })),
   ],
+  "a removal makes two changes and does not wait for the answer whether its engine lives": [
+    cases.engine,
+    (good, cloud) =>
+      withCalls(good, () => ({
+        remove: async (ctx, current) => {
+          if (cloud.get(current.id)?.phase === "gone") return;
+          cloud.put({ ...current, status: { going: true } });
+          void ctx.assertEngineAlive();
+          cloud.put({ ...current, phase: "gone" });
+        },
+      })),
+  ],
   "a create goes on with its second change after an interrupt": [
     cases.interrupt,
-    inTwoCalls((ctx) => {
-      ctx.assertEngineAlive();
-    }),
+    inTwoCalls((ctx) => ctx.assertEngineAlive()),
   ],
   "a removal swallows what the cloud refuses": [
     cases.refusal,
@@ -580,7 +588,7 @@ export const localDefects: Readonly<Record<string, readonly [string, LocalDefect
           create: async (ctx, who, spec) => {
             const bare = { ...nobody, kind: who.kind };
             const { id } = await cloud.create("LocalNetwork", bare, spec, ctx.signal);
-            ctx.assertEngineAlive();
+            await ctx.assertEngineAlive();
             await cloud.mark(id, who, ctx.signal);
             const presence = await handler.locate(ctx, who, id);
             if (presence.found !== "one") throw new Error("not found");

@@ -10,7 +10,8 @@ const writing =
 const mayWrite: Readonly<Record<string, string>> = {
   "src/engine/backend/durable-files.ts": "whatever has to last is written here",
   "src/engine/pulumi/disk-room.ts": "room is kept by a file without a name",
-  "src/engine/locks/locks-file.ts": "an empty file is made for SQLite, which syncs it",
+  "src/engine/backend/folder-permits.ts": "a permit is as good as its command lives",
+  "src/provider/private-file.ts": "an empty file is made for SQLite, which syncs it",
   "src/inline/joining/program-address.ts": "an address is as good as its process lives",
 };
 

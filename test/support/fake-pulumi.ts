@@ -90,7 +90,12 @@ export class FakePulumi implements StackEngine {
     return this.process.gate();
   }
 
-  assertAlive(): void {
+  /** Nobody takes the place of a command that lives. */
+  assertHeld(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  async assertAlive(): Promise<void> {
     if (this.isRunning) return;
     const message = "the engine that asked for this change has ended";
     throw new CapstanError({ code: "ENGINE_DEAD", source: "engine", message });

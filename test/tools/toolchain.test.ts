@@ -374,6 +374,31 @@ describe("pulumi toolchain", () => {
       assert.deepEqual(leftovers(), []);
     });
 
+    it("ends with its signal, and tries no other way then", async () => {
+      const stop = new AbortController();
+      const reason = new Error("interrupted");
+      // What a terminal's Ctrl-C does to the programs that a set-up runs.
+      const interrupted: Install = ({ signal }) => {
+        stop.abort(reason);
+        assert.equal(signal?.aborted, true);
+        return Promise.reject(new Error("tar ended with 130"));
+      };
+      await assert.rejects(
+        ensurePulumi({
+          env,
+          signal: stop.signal,
+          download: interrupted,
+          build: refuse("not tried"),
+        }),
+        (error) => error === reason,
+      );
+      await assert.rejects(
+        ensurePulumi({ env, signal: stop.signal, download: install }),
+        (error) => error === reason,
+      );
+      assert.deepEqual(leftovers(), []);
+    });
+
     it("refuses a Go that is too old", async () => {
       writeProgram(join(empty, "go"), "go version go1.25.10 linux/amd64");
       await assert.rejects(

@@ -59,5 +59,5 @@ async function build({ folder, env, progress }) {
     package: "github.com/coreos/ignition/v2/validate",
     variables: { "github.com/coreos/ignition/v2/internal/version.Raw": version },
   };
-  await goBuild(program, { file: join(bin, file) }, env);
+  await goBuild(program, { file: join(bin, file) }, { env });
 }

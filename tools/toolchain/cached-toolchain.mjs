@@ -36,12 +36,14 @@ import { cacheRoot } from "./cache-root.mjs";
  * @typedef {object} Surroundings
  * @property {NodeJS.ProcessEnv} env
  * @property {Progress} progress called at every step and at least every 15 seconds while one lasts
+ * @property {AbortSignal | undefined} [signal] ends the set-up: its programs and downloads end, and no other way is tried
  */
 
 /**
  * @typedef {object} EnsureOptions
  * @property {NodeJS.ProcessEnv} [env] `process.env` when left out
  * @property {Progress} [progress]
+ * @property {AbortSignal | undefined} [signal] ends the set-up, which then rejects with the signal's reason
  * @property {Install} [download] tried first; the official release when left out
  * @property {Install} [build] tried second; a build from Go modules when left out
  */
@@ -89,18 +91,22 @@ export function findInCache(release, env) {
  * @param {Readonly<Record<string, Install>>} ways by name, in the order in which they are tried
  * @param {Surroundings} surroundings
  * @returns {Promise<string>} its bin folder
- * @throws ToolchainError when the cache cannot be written or no way works
+ * @throws ToolchainError when the cache cannot be written or no way works; the signal's reason once it is aborted
  */
-export async function setUpInCache(release, ways, { env, progress }) {
+export async function setUpInCache(release, ways, surroundings) {
+  const { env, progress, signal } = surroundings;
   prepareCache(release, env);
   const causes = [];
   for (const [name, install] of Object.entries(ways)) {
     try {
-      await installAtomically(release, install, { env, progress });
+      signal?.throwIfAborted();
+      await installAtomically(release, install, surroundings);
       const binDir = findInCache(release, env);
       if (binDir !== undefined) return binDir;
       throw new Error(`${cachedFolder(release, env)} was removed again`);
     } catch (error) {
+      // A terminal's Ctrl-C ends the programs of the set-up too: their failure is no reason for another way.
+      signal?.throwIfAborted();
       const { message } = /** @type {Error} */ (error);
       progress(`no ${name}: ${message}`);
       causes.push(`no ${name} (${message})`);
@@ -121,7 +127,8 @@ export async function setUpInCache(release, ways, { env, progress }) {
  * @param {Surroundings} surroundings
  * @returns {Promise<void>}
  */
-async function installAtomically(release, install, { env, progress }) {
+async function installAtomically(release, install, surroundings) {
+  const { env, progress } = surroundings;
   const folder = mkdtempSync(`${cachedFolder(release, env)}.tmp-`);
   const started = performance.now();
   let phase = "setting up";
@@ -130,7 +137,7 @@ async function installAtomically(release, install, { env, progress }) {
   }, progressEveryMs);
   const announce = (/** @type {string} */ text) => progress((phase = text));
   try {
-    await install({ folder, env, progress: announce });
+    await install({ ...surroundings, folder, progress: announce });
     release.check(folder, env);
     putInPlace(release, folder, env);
   } finally {

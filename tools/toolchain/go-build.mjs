@@ -34,10 +34,14 @@ export async function requireGo(minimum, env) {
 /**
  * @param {GoProgram} program
  * @param {{ folder: string } | { file: string }} target the folder for it, or its file
- * @param {NodeJS.ProcessEnv} env
+ * @param {{ readonly env: NodeJS.ProcessEnv, readonly signal?: AbortSignal | undefined }} surroundings the signal ends the build
  * @returns {Promise<void>}
  */
-export async function goBuild({ module, package: path, tags = [], variables = {} }, target, env) {
+export async function goBuild(
+  { module, package: path, tags = [], variables = {} },
+  target,
+  { env, signal },
+) {
   const set = Object.entries(variables).map(([name, value]) => `-X ${name}=${value}`);
   const { code, output } = await run(
     "go",
@@ -53,7 +57,7 @@ export async function goBuild({ module, package: path, tags = [], variables = {}
       "file" in target ? target.file : target.folder + sep,
       path,
     ],
-    { cwd: fileURLToPath(module), env: goEnv(env) },
+    { cwd: fileURLToPath(module), env: goEnv(env), signal },
   );
   if (code !== 0) {
     const lastLines = output.trim().split("\n").slice(-3).join("; ");

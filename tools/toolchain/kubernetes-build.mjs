@@ -28,14 +28,14 @@ const usually = new Map([
  * @param {InstallRequest} request
  * @returns {Promise<void>}
  */
-export async function buildKubernetes(set, { folder, env, progress }) {
+export async function buildKubernetes(set, { folder, env, progress, signal }) {
   await requireGo(minimumGo, env);
   const bin = join(folder, "bin");
   mkdirSync(bin);
   for (const file of set.files) {
     const version = file === etcdFile ? etcdVersion : set.version;
     progress(`building ${file} ${version} with Go, usually ${usually.get(file)}`);
-    await goBuild(programIn(set, file), { file: join(bin, file) }, env);
+    await goBuild(programIn(set, file), { file: join(bin, file) }, { env, signal });
   }
 }
 

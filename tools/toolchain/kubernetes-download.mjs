@@ -51,10 +51,10 @@ export async function downloadKubernetes(set, request, { origins, digests } = of
  * @param {{ readonly file: string, readonly digest: string }} program
  * @param {InstallRequest} request
  */
-async function downloadProgram(source, { file, digest }, { folder, progress }) {
+async function downloadProgram(source, { file, digest }, { folder, progress, signal }) {
   progress(`downloading ${file}`);
   const target = join(folder, "bin", file);
-  await fetchFile(`${source}/${file}`, target, digest);
+  await fetchFile(`${source}/${file}`, target, digest, signal);
   chmodSync(target, 0o755);
 }
 
@@ -64,11 +64,11 @@ async function downloadProgram(source, { file, digest }, { folder, progress }) {
  * @param {string} digest of the archive
  * @param {InstallRequest} request
  */
-async function downloadEtcd(source, arch, digest, { folder, progress }) {
+async function downloadEtcd(source, arch, digest, { folder, progress, signal }) {
   progress(`downloading etcd ${etcdVersion}`);
   const release = `etcd-v${etcdVersion}-linux-${arch}`;
   const archive = `${release}.tar.gz`;
-  await fetchFile(`${source}/${archive}`, join(folder, archive), digest);
+  await fetchFile(`${source}/${archive}`, join(folder, archive), digest, signal);
   await unpack(join(folder, archive), folder);
   renameSync(join(folder, release, etcdFile), join(folder, "bin", etcdFile));
   rmSync(join(folder, archive));

@@ -205,12 +205,12 @@ async function ensureSet(set, options) {
  * @returns {Promise<string>}
  */
 async function setUpSet(set, release, options) {
-  const { env = process.env, progress = () => {} } = options;
+  const { env = process.env, progress = () => {}, signal } = options;
   const {
     download = (request) => downloadKubernetes(set, request),
     build = (request) => buildKubernetes(set, request),
   } = options;
-  return setUpInCache(release, { download, build }, { env, progress });
+  return setUpInCache(release, { download, build }, { env, progress, signal });
 }
 
 /**

@@ -28,7 +28,7 @@ const builds = [
 const versionVariable = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version";
 
 /** @type {import("./cached-toolchain.mjs").Install} */
-export async function buildPulumi({ folder, env, progress }) {
+export async function buildPulumi({ folder, env, progress, signal }) {
   await requireGo(minimumGo, env);
   const bin = join(folder, "bin");
   mkdirSync(bin);
@@ -41,7 +41,7 @@ export async function buildPulumi({ folder, env, progress }) {
       tags: ["osusergo", "grpcnotrace"],
       variables,
     };
-    await goBuild(program, { folder: bin }, env);
+    await goBuild(program, { folder: bin }, { env, signal });
   }
   // From our own dependency, wherever the package manager has put it.
   const sdk = createRequire(import.meta.url).resolve("@pulumi/pulumi/package.json");

@@ -19,13 +19,13 @@ const osNames = new Map([
  * @param {string} [origin]
  * @returns {Promise<void>}
  */
-export async function downloadPulumi({ folder, progress }, origin = releases) {
+export async function downloadPulumi({ folder, progress, signal }, origin = releases) {
   const platform = platformName();
   const archive = `pulumi-v${pulumiVersion}-${platform}`;
   const expected = pinnedDigest(pulumiDigests, platform, archive);
   progress(`downloading pulumi ${pulumiVersion}`);
   const file = join(folder, archive);
-  await fetchFile(`${origin}/${archive}`, file, expected);
+  await fetchFile(`${origin}/${archive}`, file, expected, signal);
 
   progress(`unpacking pulumi ${pulumiVersion}`);
   await unpack(file, folder);

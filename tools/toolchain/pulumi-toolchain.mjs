@@ -77,12 +77,13 @@ export function findPulumi(env) {
 export async function ensurePulumi({
   env = process.env,
   progress = () => {},
+  signal,
   download = downloadPulumi,
   build = buildPulumi,
 } = {}) {
   const found = findPulumi(env);
   if (found) return found;
-  return cached(await setUpInCache(release, { download, build }, { env, progress }));
+  return cached(await setUpInCache(release, { download, build }, { env, progress, signal }));
 }
 
 /**

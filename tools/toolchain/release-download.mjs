@@ -14,11 +14,12 @@ const answerTimeoutMs = 5_000;
  * @param {string} url
  * @param {string} file
  * @param {string} expected "sha256:..." or "sha512:...", in hexadecimal
+ * @param {AbortSignal} [signal] ends the download
  * @throws an Error when what was saved is something else
  */
-export async function fetchFile(url, file, expected) {
+export async function fetchFile(url, file, expected, signal) {
   const [algorithm = "", digest] = expected.split(":");
-  const actual = await save(await request(url), file, algorithm);
+  const actual = await save(await request(url, signal), file, algorithm);
   if (actual !== digest) {
     throw new Error(`checksum of ${url.split("/").at(-1)} is ${actual}, pinned is ${digest}`);
   }
@@ -50,14 +51,16 @@ export async function unpack(archive, folder) {
  * The time limit holds until the answer starts; after that fetch itself ends a stalled body.
  *
  * @param {string} url
+ * @param {AbortSignal} [signal]
  * @returns {Promise<Response>}
  */
-async function request(url) {
+async function request(url, signal) {
   const { host } = new URL(url);
   const waiting = new AbortController();
   const timer = setTimeout(() => waiting.abort(), answerTimeoutMs);
   try {
-    const response = await fetch(url, { signal: waiting.signal });
+    const ends = signal === undefined ? waiting.signal : AbortSignal.any([waiting.signal, signal]);
+    const response = await fetch(url, { signal: ends });
     if (!response.ok) throw new Error(`${host} answered ${response.status}`);
     return response;
   } catch (error) {

@@ -48,7 +48,7 @@ export function asker<Client>(
       const own = await pace?.(ctx, call);
       const begunAtMs = await own?.turn(ctx);
       ctx.signal.throwIfAborted();
-      if (changes) ctx.assertEngineAlive();
+      if (changes) await ctx.assertEngineAlive();
       try {
         return await request(client, { abortSignal: ctx.signal });
       } catch (error) {

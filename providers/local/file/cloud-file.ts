@@ -9,6 +9,7 @@ import {
 } from "../../../src/api/storage-failure.js";
 import { type Backoff, backoffMs } from "../../../src/provider/backoff.js";
 import type { Clock } from "../../../src/provider/port.js";
+import { keepPrivate } from "../../../src/provider/private-file.js";
 import { cloudSchema, cloudSchemaUpgrades, cloudSchemaVersion } from "./tables.js";
 
 /** How long a writer waits inside SQLite: it blocks the event loop, so the rest is waited outside. */
@@ -96,11 +97,14 @@ export class CloudFile {
   }
 
   private openOrMake(): DatabaseSync {
-    if (!this.mayBe) return openFile(":memory:");
+    if (!this.mayBe) return openFile(inMemory);
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    if (!existsSync(this.path)) keepPrivate(this.path);
     return openFile(this.path);
   }
 }
+
+const inMemory = ":memory:";
 
 function openFile(path: string): DatabaseSync {
   let database: DatabaseSync | undefined;
@@ -116,6 +120,8 @@ function openFile(path: string): DatabaseSync {
       database.exec(`PRAGMA user_version = ${cloudSchemaVersion}`);
     }
     database.exec("COMMIT");
+    // Of an older release, which left it readable for all.
+    if (path !== inMemory) keepPrivate(path);
     return database;
   } catch (error) {
     database?.close();

@@ -20,7 +20,7 @@ import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { isHostOf } from "../../records/host-name.js";
-import type { CommandContext } from "../context.js";
+import { type CommandContext, settingUp } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { table } from "../table.js";
 
@@ -390,8 +390,7 @@ export async function localInstall(
       hint: `they run ${processVersions.join(" or ")}`,
     });
   }
-  const progress = (text: string) => context.terminal.error(`${text}\n`);
-  await ensureProcessPrograms(wanted, { env: context.env, progress });
+  await settingUp(context, (surroundings) => ensureProcessPrograms(wanted, surroundings));
   context.terminal.write(`Kubernetes ${wanted} is there\n`);
   return exitCodes.done;
 }

@@ -1,5 +1,6 @@
 import { withoutPasswords, fileBackendRoot } from "./project.js";
 import { type BackendUrl, keyPrefixOf, parametersOf, parseBackendUrl } from "./backend-url.js";
+import type { BackendPermits } from "./backend-permits.js";
 import { BoundedObjects } from "./bounded-objects.js";
 import { FolderObjects } from "./folder-objects.js";
 import { PostgresObjects } from "./postgres-objects.js";
@@ -24,6 +25,7 @@ export interface BackendObjects {
   write(key: string, text: string): Promise<void>;
   /** Nothing happens when it is gone. */
   remove(key: string): Promise<void>;
+  readonly permits: BackendPermits;
   /** Ends connections, within a second and without errors. A later call connects anew. */
   close(): Promise<void>;
 }
@@ -44,7 +46,7 @@ export function backendObjects(
   const store = storeOf(url, backendUrl, env);
   if (store === undefined) return undefined;
   const name = withoutPasswords(backendUrl);
-  return new BoundedObjects(store, { name, prefix: keyPrefixOf(url), limitMs });
+  return new BoundedObjects(store, { name, url: backendUrl, prefix: keyPrefixOf(url), limitMs });
 }
 
 function storeOf(
@@ -55,7 +57,7 @@ function storeOf(
   switch (url.scheme) {
     case "file": {
       const root = fileBackendRoot(backendUrl);
-      return root === undefined ? undefined : new FolderObjects(root);
+      return root === undefined ? undefined : new FolderObjects(root, keyPrefixOf(url));
     }
     // Pulumi itself opens postgres:// alone.
     case "postgres":

@@ -1,3 +1,4 @@
+import type { BackendPermits, StorePermits } from "./backend-permits.js";
 import { CapstanError, isCapstanError, messageOf } from "../../api/error.js";
 
 /** One kind of store: whole keys, errors of its own, answers when they come. */
@@ -9,6 +10,7 @@ interface ObjectStore {
   read(key: string, signal: AbortSignal): Promise<string | undefined>;
   write(key: string, text: string, signal: AbortSignal): Promise<void>;
   remove(key: string, signal: AbortSignal): Promise<void>;
+  readonly permits: StorePermits;
   close(): Promise<void>;
   /** Whether a failure of its own may pass by itself; only what never reached the server does without. */
   mayPass?(error: unknown): boolean;
@@ -17,6 +19,8 @@ interface ObjectStore {
 interface StoreOptions {
   /** The backend as people may see it. */
   readonly name: string;
+  /** As Pulumi takes it. */
+  readonly url: string;
   /** Before each key in the store, and before none outside. */
   readonly prefix: string;
   /** The longest that one call takes, with connecting, milliseconds. */
@@ -52,6 +56,22 @@ export class BoundedObjects {
 
   remove(key: string): Promise<void> {
     return this.within(`remove ${key}`, (signal) => this.store.remove(this.whole(key), signal));
+  }
+
+  get permits(): BackendPermits {
+    const { url } = this.options;
+    const { permits } = this.store;
+    const bounded =
+      <T>(verb: string, call: (key: string, signal: AbortSignal) => Promise<T>) =>
+      (key: string) =>
+        this.within(`${verb} ${key}`, (signal) => call(this.whole(key), signal));
+    return {
+      grant: bounded("write", (permit, signal) => permits.grant(permit, url, signal)),
+      isGranted: bounded("read", (permit, signal) => permits.isGranted(permit, signal)),
+      withdraw: bounded("write", (permit, signal) => permits.withdraw(permit, signal)),
+      forget: bounded("remove", (permit, signal) => permits.forget(permit, signal)),
+      list: bounded("list", (folder, signal) => permits.list(folder, signal)),
+    };
   }
 
   /** A server that does not take leave, or was never reached, is left without it: nothing is lost by that. */

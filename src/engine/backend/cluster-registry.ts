@@ -4,6 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { makeStateFolder } from "./state-folder.js";
+import { keepPrivate } from "../../provider/private-file.js";
 import type { NotedCluster } from "../../sweep/clusters.js";
 
 /** Version of the file's layout; a file with a higher one is refused. */
@@ -38,6 +39,7 @@ export class ClusterRegistry {
     const path = fileIn(stateDir);
     let database: DatabaseSync | undefined;
     try {
+      keepPrivate(path);
       database = new DatabaseSync(path, { timeout: 5_000 });
       const version = versionOf(database);
       if (version > layoutVersion) throw newer(path, version);

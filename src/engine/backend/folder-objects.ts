@@ -3,6 +3,7 @@ import { readdir, readFile, stat, unlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { makeFolder, replaceFile } from "./durable-files.js";
+import { FolderPermits } from "./folder-permits.js";
 import { fileKey, unescapedKey } from "./object-keys.js";
 
 /**
@@ -20,7 +21,14 @@ export class FolderObjects {
   readonly advice =
     "make the folder readable and writable for this user; the same command then goes on";
 
-  constructor(private readonly root: string) {}
+  readonly permits: FolderPermits;
+
+  constructor(
+    private readonly root: string,
+    prefix = "",
+  ) {
+    this.permits = new FolderPermits(root, prefix);
+  }
 
   async list(folder: string): Promise<string[]> {
     const path = this.pathOf(folder);

@@ -1,6 +1,7 @@
 import type { Pool, PoolConfig } from "pg";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { attemptsFor, passwordFor } from "./postgres-access.js";
+import { PostgresPermits } from "./postgres-permits.js";
 import type { PostgresSettings } from "./postgres-settings.js";
 
 /**
@@ -10,12 +11,19 @@ import type { PostgresSettings } from "./postgres-settings.js";
 export class PostgresObjects {
   readonly advice =
     "see that the server is reachable and lets this user in (docs/state.md#what-capstan-reads-by-itself); the same command then goes on";
+  readonly permits: PostgresPermits;
   private opened: Promise<Pool> | undefined;
 
   constructor(
     private readonly settings: PostgresSettings,
     private readonly limitMs: number,
-  ) {}
+  ) {
+    this.permits = new PostgresPermits({
+      table: settings.table,
+      pool: (signal) => this.pool(signal),
+      makeTable: (pool) => this.makeTable(pool),
+    });
+  }
 
   async list(folder: string, signal: AbortSignal): Promise<string[]> {
     const pattern = `${folder.replace(/[\\%_]/g, "\\$&")}/%`;

@@ -1,5 +1,6 @@
 import type { PutObjectCommandInput, S3, S3ClientConfig } from "@aws-sdk/client-s3";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { plainPermits } from "./backend-permits.js";
 import { s3Key, unescapedKey } from "./object-keys.js";
 import type { S3Settings } from "./s3-settings.js";
 
@@ -7,6 +8,7 @@ import type { S3Settings } from "./s3-settings.js";
 export class S3Objects {
   readonly advice =
     "see that the bucket is reachable and the credentials may list, read and write there (docs/state.md#what-capstan-reads-by-itself); the same command then goes on";
+  readonly permits = plainPermits(this);
   private opened: Promise<S3> | undefined;
 
   constructor(private readonly settings: S3Settings) {}

@@ -82,7 +82,7 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
   for (const resource of exported) {
     const record = recordOf(resource);
     if (record !== undefined) resources.push(record);
-    else if (!resource.type.startsWith("pulumi:")) foreign.push(resource.urn);
+    else if (!isPulumis(resource.type)) foreign.push(resource.urn);
   }
   const operations = (deployment["pending_operations"] ?? []) as unknown as {
     type: string;
@@ -102,6 +102,15 @@ export function stateOf(deployment: JsonObject, stack: string): StackState {
     writtenAt,
     times: new Map(exported.flatMap((resource) => timesOf(resource))),
   });
+}
+
+/**
+ * Whether Pulumi itself records resources of a type beside those of a cluster. Any other provider is a program that an engine
+ * would start.
+ */
+function isPulumis(type: string): boolean {
+  if (type.startsWith("pulumi:providers:")) return type === "pulumi:providers:pulumi-nodejs";
+  return type.startsWith("pulumi:");
 }
 
 /** Each resource with what of it is secret, as the targets say that know it; the last one counts. */

@@ -1,5 +1,13 @@
 import { randomBytes, randomUUID } from "node:crypto";
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
@@ -8,6 +16,8 @@ import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { toldAsStorage } from "../../api/storage-failure.js";
 import { addFile, makeFolder, replaceFile } from "./durable-files.js";
+import { engineEnvironment } from "./engine-environment.js";
+import { projectText, refusePrograms, refuseStrangeProject } from "./hermetic-folders.js";
 import { ManifestNotes } from "./manifest-notes.js";
 import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
@@ -115,30 +125,38 @@ export class Workspace {
     if (!this.isOurs) return;
     makeFolder(this.workDir);
     if (this.ownBackend) makeFolder(join(this.stateDir, "pulumi"));
-    writeIfMissing(join(this.workDir, "Pulumi.yaml"), `name: ${projectName}\nruntime: nodejs\n`);
+    refuseStrangeProject(this.workDir, { isOwnBackend: this.ownBackend });
+    writeUnlessSame(join(this.workDir, "Pulumi.yaml"), projectText(projectName));
     if (!this.hasOwnPassphrase()) this.preparePassphrase();
-    if (this.ownBackend) this.preventLogs();
+    if (this.ownBackend) this.prepareHome();
   }
 
   /**
    * Pulumi writes everything it does to a folder of debug logs, which is a third of the work of a
    * pass over a hundred resources, up to 500 MB of them, and offers no way to have none. A file in the
-   * folder's place is one: it then goes on without. Whoever wants logs removes the file and makes the folder.
+   * folder's place is one: it then goes on without. A user who wants logs removes the file and makes the folder.
    */
-  private preventLogs(): void {
-    const home = join(this.stateDir, "pulumi-home");
-    const logs = join(home, "logs");
-    if (existsSync(logs)) return;
+  private prepareHome(): void {
+    const home = this.engineHome();
     makeFolder(home);
     writeIfMissing(
-      logs,
+      join(home, "logs"),
       "Pulumi is to keep no debug logs; with a folder in the place of this file it does.\n",
     );
+    refusePrograms(home);
+  }
+
+  /** Not the home that `exports` names: there a plain Pulumi may install programs. */
+  private engineHome(): string {
+    return join(this.stateDir, "engine-home");
   }
 
   /** The environment of an engine run. The passphrase itself is never in it, only its file. */
   engineEnv(): NodeJS.ProcessEnv {
-    return { ...quick, ...this.options.env, ...this.exports(), ...hermetic };
+    const isOwnBackend = this.ownBackend;
+    const home = isOwnBackend ? { PULUMI_HOME: this.engineHome() } : {};
+    const given = engineEnvironment(this.options.env, { isOwnBackend });
+    return { ...quick, ...given, ...this.exports(), ...home, ...hermetic };
   }
 
   /** What a plain `pulumi` needs in its environment to work on the same stacks. */
@@ -341,6 +359,11 @@ function stackOfFile(name: string): string[] {
 
 function writeIfMissing(file: string, text: string): boolean {
   return !existsSync(file) && toldOf(file, () => addFile(file, text));
+}
+
+function writeUnlessSame(file: string, text: string): void {
+  const isSame = lstatSync(file, { throwIfNoEntry: false })?.isFile() === true;
+  if (!isSame || readFileSync(file, "utf8") !== text) writeWhole(file, text);
 }
 
 function writeWhole(file: string, text: string): void {

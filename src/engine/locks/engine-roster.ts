@@ -15,6 +15,7 @@ import {
   startTimeMs,
 } from "./process-identity.js";
 import type { PulumiLock } from "./pulumi-locks.js";
+import type { FolderWriters } from "./folder-writers.js";
 
 // Which engines a state folder's commands have started. Pulumi's locks tell a pid and a name of a machine, which
 // others may have, too: of whom nobody wrote down here nothing is known.
@@ -94,12 +95,13 @@ export interface EngineSight {
 
 /**
  * How whoever leads now sees engines: one of an earlier term has ended, on whatever machine it was. One whose command lives has not
- * ended for anybody else: that makes the calls for it, may be frozen in one, and gives the lock back itself.
+ * ended for anybody else: that makes the calls for it, may be frozen in one, and gives the lock back itself. `writers`: who can
+ * write the backend whose locks are judged.
  */
-export function sightIn(term: LeaseTerm | undefined): EngineSight {
+export function sightIn(term: LeaseTerm | undefined, writers: FolderWriters): EngineSight {
   return {
     liveness: ({ identity, command, term: itsTerm }) => {
-      const liveness = livenessOf(identity);
+      const liveness = livenessOf(identity, writers);
       if (liveness === "alive") return "alive";
       // A command that led makes no calls any more.
       if (isOver(itsTerm, term)) return "dead";

@@ -15,6 +15,7 @@ import {
   type ProcessIdentity,
   signalGroup,
 } from "./process-identity.js";
+import { folderWriters } from "./folder-writers.js";
 
 /** Who works on a stack. */
 export interface LockHolder {
@@ -105,7 +106,8 @@ export class StackLock {
       const holder = recordedHolder(database, { stack, stateDir })?.holder;
       if (holder === undefined || isOwed({ stack, stateDir }, holder)) return undefined;
       const processes = [holder.process, ...(holder.engine === undefined ? [] : [holder.engine])];
-      if (holder.givenUp === true || processes.every((one) => livenessOf(one) === "dead"))
+      const writers = folderWriters(stateDir);
+      if (holder.givenUp === true || processes.every((one) => livenessOf(one, writers) === "dead"))
         return undefined;
       return lockedText(holder);
     } finally {
@@ -210,7 +212,7 @@ async function takeOver(
     const { holder } = found;
     // Whoever led once makes no calls any more, alive or frozen: each of them asks for the lease first.
     const isPast = holder.givenUp === true || isOver(holder.term, term);
-    const liveness = isPast ? "dead" : livenessOf(holder.process);
+    const liveness = isPast ? "dead" : livenessOf(holder.process, folderWriters(stateDir));
     if (liveness === "alive") throw lockedBy(stack, holder);
     if (liveness === "unknown") throw lockedFarAway(stack, holder);
     await endEngine(stack, holder, clock);

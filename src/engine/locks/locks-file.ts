@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, existsSync, openSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { CapstanError, messageOf } from "../../api/error.js";
 import { storageFailureOf, toldAsStorage } from "../../api/storage-failure.js";
+import { keepPrivate } from "../../provider/private-file.js";
 import { moveFile } from "../backend/durable-files.js";
 import { makeStateFolder } from "../backend/state-folder.js";
 
@@ -38,12 +39,6 @@ export function openLocks(stateDir: string): DatabaseSync {
       "it tells who works on which stack: when nobody does, capstan unlock STACK puts it aside";
     throw damagedLocks(path, `cannot open ${path}: ${messageOf(error)}`, hint, error);
   }
-}
-
-/** It tells command lines and users. What SQLite puts beside it gets the same mode. */
-function keepPrivate(path: string): void {
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
-  else if ((statSync(path).mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
 /** Writes down who holds a stack's lock, if nobody does; whether it did. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import { isJsonObject, parsedJson } from "../../api/json.js";
 import type { BackendObjects } from "../backend/backend-objects.js";
 import type { Workspace } from "../backend/workspace.js";
@@ -12,6 +13,7 @@ import {
 import { isOver, type LeaseTerm } from "./lease-term.js";
 import { identify, type Liveness, livenessOf, sameProcess } from "./process-identity.js";
 import type { PulumiLock } from "./pulumi-locks.js";
+import { type FolderWriters, folderWriters } from "./folder-writers.js";
 
 // Where engines are noted that commands begin: in the state folder, whose machine can see whether they live, and on a
 // shared backend beside Pulumi's locks, too, since whoever finds a lock there may have another state folder.
@@ -47,6 +49,11 @@ export async function enginesNoted(
   const here = enginesNotedHere(workspace.stateDir, lock);
   const beside = await notesBeside(workspace, stack);
   return [...here, ...beside.flatMap(({ engines }) => engines)];
+}
+
+/** Which machines can write what is noted of engines and locks: on a shared backend others as well. */
+export function writersOf({ isShared, stateDir }: NotedWorkspace): FolderWriters {
+  return isShared ? "others" : folderWriters(stateDir);
 }
 
 /** Removes the notes beside the locks of a stack whose engines have ended. */
@@ -121,8 +128,10 @@ function sharedObjects({ isShared, objects }: NotedWorkspace): BackendObjects | 
 }
 
 /** A note that somebody works on a stack, or did and has not said that all of it has ended. */
-interface WorkNote {
+export interface WorkNote {
   readonly key: string;
+  /** Of the command's permit, too. */
+  readonly id: string;
   /** Whoever works is seen to live, and leads if it has led: the note is theirs to remove. */
   readonly isLiving: boolean;
 }
@@ -131,17 +140,17 @@ interface WorkNote {
  * Says, before anything is changed, that this process works on a stack: calls are also made between engine runs, where no lock of
  * Pulumi's tells of them. Answers what removes the note once all that was asked for has ended; one that cannot be removed costs
  * the next command a wait. Nothing where the state folder is the only one: there the stack's own lock says it.
- * Throws BAD_STATE when the backend takes no notes.
+ * Throws BAD_STATE when the backend takes no notes. `id`: a UUID.
  */
 export async function noteWork(
   workspace: NotedWorkspace,
   stack: string,
-  term: LeaseTerm | undefined,
+  { id, term }: { readonly id: string; readonly term: LeaseTerm | undefined },
 ): Promise<() => Promise<void>> {
   const objects = sharedObjects(workspace);
   const note = engineOf(process.pid, term);
   if (objects === undefined || note === undefined) return () => Promise.resolve();
-  const key = `${workFolder(workspace, stack)}/${randomUUID()}.json`;
+  const key = `${workFolder(workspace, stack)}/${id}.json`;
   await objects.write(key, JSON.stringify(note));
   return () => objects.remove(key).catch(() => undefined);
 }
@@ -156,6 +165,7 @@ export async function openWork(
   const own = identify(process.pid);
   return notes.map(({ key, engines }) => ({
     key,
+    id: basename(key, ".json"),
     isLiving: engines.some(
       (one) =>
         !isOver(one.term, term) &&

@@ -3,6 +3,7 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname } from "node:os";
 import { isJsonObject, type Json, type JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { FolderWriters } from "./folder-writers.js";
 
 /**
  * A process beyond doubt: pids are used again, start times are not, and neither means anything after
@@ -16,7 +17,10 @@ export interface ProcessIdentity {
   readonly pid: number;
   /** In which `pid` counts: a kernel's containers have pids of their own. Absent where there are none. */
   readonly pidNamespace?: string;
-  /** The same after each start of the machine. Absent of a process in a container, which other machines may have run. */
+  /**
+   * The machine's name for itself, the same after each start. Copies of a machine have the same one, so it proves nothing of what
+   * several machines can write. Absent of a process in a container, which other machines may have run.
+   */
   readonly machine?: string;
   /** Opaque; equal for the same process only. */
   readonly started: string;
@@ -56,23 +60,32 @@ export function isOfHere({ boot, pidNamespace }: ProcessIdentity): boolean {
 
 export type Liveness = "alive" | "dead" | "unknown";
 
-/** Whether that very process lives. */
-export function livenessOf(identity: ProcessIdentity): Liveness {
-  return livenessFrom(ownSurroundings(), identity, startOf);
+/** Whether that very process lives. `writers`: who can write the folder in which its identity was found. */
+export function livenessOf(identity: ProcessIdentity, writers: FolderWriters = "others"): Liveness {
+  return livenessFrom(ownSurroundings(), identity, { writers, startedAt: startOf });
+}
+
+/** What there is to judge an identity by, beside the surroundings from which it is looked at. */
+interface Sight {
+  readonly writers: FolderWriters;
+  /** When the process of a pid began; undefined where there is none. */
+  readonly startedAt: (pid: number) => string | undefined;
 }
 
 /**
  * The same as seen from somewhere. What another kernel or another container runs cannot be seen, whatever it is called:
- * dead is what this kernel does not run, and what this machine ran before it was last started. Pure.
+ * dead is what this kernel does not run, and what this machine ran before it was last started, where no other machine can have
+ * written its identity. Of two copies of a machine on one shared backend neither knows anything of the other. Pure.
  */
 export function livenessFrom(
   here: Surroundings,
   { boot, machine, pid, pidNamespace, started }: ProcessIdentity,
-  startedAt: (pid: number) => string | undefined,
+  { writers, startedAt }: Sight,
 ): Liveness {
   if (boot === "" || here.boot === "") return "unknown";
   if (boot !== here.boot) {
-    return machine !== undefined && machine === here.machine ? "dead" : "unknown";
+    const isOfHere = machine !== undefined && machine === here.machine;
+    return isOfHere && writers === "thisMachine" ? "dead" : "unknown";
   }
   if (pidNamespace !== here.pidNamespace) return "unknown";
   return startedAt(pid) === started ? "alive" : "dead";

@@ -4,9 +4,11 @@ import type { Workspace } from "../backend/workspace.js";
 import { holderLiveness, sightIn } from "./engine-roster.js";
 import { commandText, lockedBy, ownHolder, recordedHolder, recordedText } from "./lock.js";
 import { addHolder, lockFile, openLocks, putLocksAside, swapHolder } from "./locks-file.js";
-import { enginesNoted, noteGivenUp } from "./noted-engines.js";
+import { enginesNoted, noteGivenUp, writersOf } from "./noted-engines.js";
 import { type Liveness, livenessOf } from "./process-identity.js";
+import { folderWriters } from "./folder-writers.js";
 import { holderText, lockObjects } from "./pulumi-locks.js";
+import { permitsOn, withdrawWork } from "./work-permit.js";
 
 /** One lock on a stack, and what is known of whoever took it. */
 export interface FoundLock {
@@ -31,11 +33,15 @@ export async function foundLocks(locked: Locked): Promise<FoundLock[]> {
 }
 
 /**
- * Removes locks. Whoever locks the stack next is told that somebody has worked on it, whose last calls may still happen.
+ * Removes locks, and the permits of the commands that worked under them: their engines write nothing any more, should they wake.
+ * The next command is told that somebody has worked on the stack, whose last calls may still happen.
  * Throws LOCKED when somebody has locked it anew meanwhile, and what a disk or a backend that cannot be written does.
  */
 export async function removeLocks(found: readonly FoundLock[], locked: Locked): Promise<void> {
-  await noteGivenUp(locked.workspace, locked.stack);
+  const { workspace, stack } = locked;
+  await noteGivenUp(workspace, stack);
+  // Before the next command can lock the stack: an engine that wakes writes nothing over what that one does.
+  await withdrawWork(workspace, stack, await permitsOn(workspace, stack));
   for (const lock of found) await lock.remove();
   if (found.every(({ by }) => by === "engine")) leaveGivenUp(locked, undefined);
 }
@@ -59,7 +65,7 @@ function commandLock(locked: Locked): FoundLock[] {
         {
           by: "command",
           holder: commandText(holder),
-          liveness: livenessOf(holder.process),
+          liveness: livenessOf(holder.process, folderWriters(stateDir)),
           remove,
         },
       ];
@@ -80,7 +86,7 @@ async function engineLocks({ workspace, stack }: Locked): Promise<FoundLock[]> {
       return { ...unreadable(`whom ${name} does not name: ${fault}`, remove), by: "engine" };
     }
     const engines = await enginesNoted(workspace, stack, lock);
-    const liveness = holderLiveness(lock, engines, sightIn(undefined));
+    const liveness = holderLiveness(lock, engines, sightIn(undefined, writersOf(workspace)));
     return { by: "engine", holder: holderText(lock), liveness, remove };
   });
   return Promise.all(found);

@@ -1,3 +1,4 @@
+import { hostname } from "node:os";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { ResourceLookup } from "../../dynamic/attached-server.js";
@@ -15,6 +16,7 @@ import {
   engineFailed,
   lockedByPulumi,
   unlockHint,
+  writtenMeanwhile,
   metPassingLock,
   refusingLocks,
 } from "./engine-refusals.js";
@@ -22,7 +24,7 @@ import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { holderLiveness, ownEngine, sightIn } from "../locks/engine-roster.js";
 import type { LeaseTerm } from "../locks/lease-term.js";
-import { enginesNoted, forgetEnded, noteBeside } from "../locks/noted-engines.js";
+import { enginesNoted, forgetEnded, noteBeside, writersOf } from "../locks/noted-engines.js";
 import {
   identify,
   type Liveness,
@@ -37,6 +39,7 @@ import {
   readPulumiLocks,
   removeUnfinishedLocks,
 } from "../locks/pulumi-locks.js";
+import { placeTaken, type WorkPermit } from "../locks/work-permit.js";
 import { Room, type RoomDemand } from "./disk-room.js";
 import { CheckpointReader } from "../backend/checkpoint-reader.js";
 import {
@@ -77,8 +80,11 @@ export interface EngineOptions {
   /** The machine's unless given. */
   readonly clock?: Clock;
   onEngine?(pid: number | undefined): void;
-  /** Before the first call that may change the cloud or the records. What it throws keeps that from being made. */
-  beforeWork?(): Promise<void>;
+  /**
+   * Before the first call that may change the cloud or the records: answers the command's permit, where the backend has permits. What
+   * it throws keeps that call from being made.
+   */
+  beforeWork?(): Promise<WorkPermit | undefined>;
   /** Of whoever leads others (rule 5.7): who has locked a stack in an earlier one, on whatever machine, has ended. */
   readonly term?: LeaseTerm;
   /** Of one who leads others. */
@@ -129,6 +135,7 @@ export type ClusterLife = Required<
 export type StackEngine = Pick<
   Engine,
   | "assertAlive"
+  | "assertHeld"
   | "beginWork"
   | "destroy"
   | "noteEnd"
@@ -149,6 +156,7 @@ export class Engine {
   /** The stack was taken over from somebody dead whose last calls may still take effect. */
   unsettled = false;
   private hasBegun = false;
+  private permit: WorkPermit | undefined;
 
   private readonly recorded: RecordedStacks;
   private readonly rooms = new Map<string, Room>();
@@ -178,7 +186,7 @@ export class Engine {
    */
   async beginWork(): Promise<void> {
     if (this.hasBegun) return;
-    await this.options.beforeWork?.();
+    this.permit = await this.options.beforeWork?.();
     this.hasBegun = true;
   }
 
@@ -187,15 +195,25 @@ export class Engine {
     return this.options.workspace.place;
   }
 
+  /** Throws LOCKED once another command, or a person, has taken this one's place: asked before each change, with an engine or without. */
+  async assertHeld(): Promise<void> {
+    await this.permit?.assertHeld();
+  }
+
   /** See Workspace.stateName. */
   stateName(how: "reads" | "makes"): string {
     return this.options.workspace.stateName(how);
   }
 
-  /** Throws ENGINE_DEAD unless an engine run is under way: asked before each call that changes a cloud. */
-  assertAlive(): void {
+  /**
+   * Throws ENGINE_DEAD unless an engine run is under way, and LOCKED as `assertHeld` does: asked before each call of a run that
+   * changes a cloud.
+   */
+  async assertAlive(): Promise<void> {
     // Its end may not have been heard of yet, by a process that was frozen above all.
-    if (this.running?.is !== undefined && livenessOf(this.running.is) !== "dead") return;
+    if (this.running?.is !== undefined && livenessOf(this.running.is) !== "dead") {
+      return this.assertHeld();
+    }
     throw new CapstanError({
       code: "ENGINE_DEAD",
       source: "engine",
@@ -215,12 +233,24 @@ export class Engine {
     return this.recorded.read(stack);
   }
 
-  /** Makes the stack if it is missing, and its settings file if that is. */
+  /**
+   * Makes the stack if it is missing, and its settings file if that is. Throws LOCKED when another command has made the stack
+   * since `state` was read.
+   */
   async ensureStack(stack: string, state: StackState): Promise<void> {
-    if (await this.stacks.has(stack)) return this.stacks.ensureSettings(stack, state);
+    if (await this.stacks.has(stack)) {
+      if (state.writtenAt === undefined) throw writtenMeanwhile(stack);
+      return this.stacks.ensureSettings(stack, state);
+    }
+    await this.beginWork();
     if (await this.stacks.add(stack)) return;
     const name = this.options.workspace.stackName(stack);
-    await this.mustRun(["stack", "init", name], `cannot make stack ${stack}`);
+    const made = await this.run(["stack", "init", name]);
+    if (made.code !== 0) {
+      // Pulumi refuses to make a stack twice, whoever made it.
+      if (await this.stacks.has(stack)) throw writtenMeanwhile(stack);
+      throw engineFailed(`cannot make stack ${stack}`, made);
+    }
     await settleState(this.options.workspace, stack, "new");
   }
 
@@ -348,7 +378,7 @@ export class Engine {
     if (locks.some(({ remove }) => remove === undefined)) {
       await this.mustRun(["cancel", "--yes", ...this.named(stack)], `cannot unlock ${stack}`);
     }
-    await forgetEnded(workspace, stack, sightIn(term).liveness);
+    await forgetEnded(workspace, stack, sightIn(term, writersOf(workspace)).liveness);
   }
 
   private get clock(): Clock {
@@ -372,7 +402,7 @@ export class Engine {
     const { workspace, term } = this.options;
     const seen = locks.map(async (lock) => {
       const engines = await enginesNoted(workspace, stack, lock);
-      return { lock, liveness: holderLiveness(lock, engines, sightIn(term)) };
+      return { lock, liveness: holderLiveness(lock, engines, sightIn(term, writersOf(workspace))) };
     });
     return Promise.all(seen);
   }
@@ -402,10 +432,15 @@ export class Engine {
         inTurn(async () => {
           await disk.demand(run.room ?? wayBack);
           keepState(workspace, stack);
-          const env = { ...run.env, PULUMI_DEBUG_PROVIDERS: server.debugProviders };
+          const env: NodeJS.ProcessEnv = omitUndefined({
+            ...run.env,
+            PULUMI_DEBUG_PROVIDERS: server.debugProviders,
+            PULUMI_BACKEND_URL: this.permit?.backendUrl,
+          });
           const args = [...run.args, ...this.named(stack)];
           const ended = await disk.during(() => this.run(args, { stack, env }));
           await settleState(workspace, stack);
+          if ((await this.permit?.isHeld()) === false) throw placeTaken(stack);
           return ended;
         }),
       );
@@ -514,18 +549,28 @@ export class Engine {
             forget = await noteBeside(workspace, stack, engine);
           }
           await guard?.begins(pid);
+          if (stack !== undefined) await this.assertHeld();
         },
         onEnd: async (code) => {
           const { pid } = this.running ?? {};
           if (pid !== undefined) guard?.ended(pid);
           this.running = undefined;
           this.options.onEngine?.(undefined);
+          if (stack !== undefined && pid !== undefined) await this.giveLockBack(stack, pid);
           // Of one that has left its lock nothing else tells whoever finds that.
           const mayHoldLock = stack !== undefined && code !== undefined && code !== 0;
           if (!mayHoldLock || !(await this.holdsLock(stack, pid))) await forget();
         },
       }),
     );
+  }
+
+  /** An engine whose permit was withdrawn cannot do so itself where it writes nothing any more. */
+  private async giveLockBack(stack: string, pid: number): Promise<void> {
+    if ((await this.permit?.isHeld()) !== false) return;
+    const locks = (await heldLocks(this.options.workspace, stack)) ?? [];
+    const own = locks.filter(({ lock }) => lock.pid === pid && lock.host === hostname());
+    for (const { remove } of own) await remove?.();
   }
 
   /** Whether an engine that has ended has left its lock on a shared backend, or nobody can tell. Throws BAD_STATE. */

@@ -1,7 +1,15 @@
+import { randomUUID } from "node:crypto";
 import type { Clock } from "../../provider/port.js";
 import { Engine, type EngineOptions } from "./engine.js";
 import { StackLock } from "../locks/lock.js";
-import { forgetNotes, givenUpNotes, noteWork, openWork } from "../locks/noted-engines.js";
+import {
+  forgetNotes,
+  givenUpNotes,
+  noteWork,
+  openWork,
+  type WorkNote,
+} from "../locks/noted-engines.js";
+import { grantWork, permitsOn, withdrawWork } from "../locks/work-permit.js";
 import { refuseFullDisk } from "./disk-room.js";
 
 interface LockedStackOptions extends Omit<EngineOptions, "changes" | "onEngine" | "beforeWork"> {
@@ -25,17 +33,24 @@ export async function withLockedStack<T>(
   refuseFullDisk(workspace, stack);
   const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, term });
   let hasEnded = () => Promise.resolve();
+  let endPermit = () => Promise.resolve();
   const engine = new Engine({
     ...options,
     clock,
     changes: true,
     onEngine: (pid) => lock.setEngine(pid),
     beforeWork: async () => {
-      hasEnded = await noteWork(workspace, stack, term);
+      const id = randomUUID();
+      hasEnded = await noteWork(workspace, stack, { id, term });
+      const permit = await grantWork(workspace, stack, { id, clock });
+      endPermit = async () => permit?.end();
+      await withdrawWork(workspace, stack, await replacedBy({ workspace, stack, id, others }));
+      return permit;
     },
   });
+  let others: readonly WorkNote[] = [];
   try {
-    const others = await openWork(workspace, stack, term);
+    others = await openWork(workspace, stack, term);
     const notes = [...(await givenUpNotes(workspace, stack)), ...others.map(({ key }) => key)];
     engine.unsettled = lock.wasTakenOver || notes.length > 0;
     await engine.releaseDeadLock(stack);
@@ -53,6 +68,26 @@ export async function withLockedStack<T>(
     engine.end();
     // What a killed engine asked for may still happen: whoever comes next is told, wherever they are.
     if (!engine.unsettled && interruption?.kill.aborted !== true) await hasEnded();
+    await endPermit();
     lock.release(engine.unsettled);
   }
+}
+
+interface Replacement {
+  readonly workspace: EngineOptions["workspace"];
+  readonly stack: string;
+  /** Of the command that begins to work. */
+  readonly id: string;
+  /** The commands that worked when it came. */
+  readonly others: readonly WorkNote[];
+}
+
+/**
+ * The permits of the commands whose place a command takes. In a state folder of its own these are all others, since it holds the
+ * stack's lock; on a shared backend those that were there when it came, and that it does not see alive. Two that come at once
+ * take neither's place.
+ */
+async function replacedBy({ workspace, stack, id, others }: Replacement): Promise<string[]> {
+  if (workspace.isShared) return others.flatMap((note) => (note.isLiving ? [] : [note.id]));
+  return (await permitsOn(workspace, stack)).filter((one) => one !== id);
 }

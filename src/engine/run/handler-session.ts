@@ -44,9 +44,13 @@ export function resourceFor(
   });
 }
 
-/** A context for calls outside engine runs: looking, and waiting. */
-export function callContext(clock: Clock, signal: AbortSignal): CallContext {
-  return { clock, signal, assertEngineAlive: () => {} };
+/** A context for calls outside engine runs: looking and waiting, and changes that ask `assertHeld` before. */
+export function callContext(
+  clock: Clock,
+  signal: AbortSignal,
+  assertHeld: CallContext["assertEngineAlive"] = () => {},
+): CallContext {
+  return { clock, signal, assertEngineAlive: assertHeld };
 }
 
 export interface StepwiseOptions {
@@ -71,8 +75,8 @@ export interface StepwiseOptions {
   readonly bootstrap?: HostBootstrapper | undefined;
   /** Stops them too: for work between engine runs, when no engine is there to ask. */
   readonly stop?: AbortSignal;
-  /** Throws ENGINE_DEAD once the engine of this run has ended. */
-  assertEngineAlive(): void;
+  /** Throws ENGINE_DEAD once the engine of this run has ended, LOCKED once another command has taken this one's place. */
+  assertEngineAlive(): Promise<void> | void;
   report(event: ResourceEvent): void;
 }
 

@@ -106,6 +106,7 @@ export class Run {
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);
+      await this.options.engine.assertHeld();
       const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") return this.ended();
@@ -121,7 +122,8 @@ export class Run {
   }
 
   private context(): CallContext {
-    return callContext(this.options.clock, this.options.stop);
+    const { clock, stop, engine } = this.options;
+    return callContext(clock, stop, () => engine.assertHeld());
   }
 
   private async ended(): Promise<RunResult> {
@@ -479,7 +481,7 @@ export class Run {
       engine,
       provider,
       context: this.context(),
-      session: () => this.session({ stop, assertEngineAlive: () => {} }),
+      session: () => this.session({ stop, assertEngineAlive: () => engine.assertHeld() }),
     };
   }
 

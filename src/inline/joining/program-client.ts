@@ -27,7 +27,7 @@ export class ProgramBootstrapper implements HostBootstrapper {
 
   /** Throws what the program answers, and ENGINE_DEAD where none does. */
   async userDataFor(ctx: CallContext, who: Identity): Promise<UserData> {
-    ctx.assertEngineAlive();
+    await ctx.assertEngineAlive();
     const { stateDir, engine } = this.place;
     const address = engine && notedAddress(stateDir, engine);
     if (address === undefined) throw noProgram(who);
@@ -45,7 +45,7 @@ export class ProgramBootstrapper implements HostBootstrapper {
    */
   async release(ctx: CallContext, { who }: Observed): Promise<void> {
     const provider = this.place.providers.find(({ hostKind }) => hostKind === who.kind);
-    ctx.assertEngineAlive();
+    await ctx.assertEngineAlive();
     try {
       await provider?.userData?.secrets?.delete(ctx, secretNameOf(who.token), who);
     } catch (error) {

@@ -225,6 +225,7 @@ export class InstallerWorld {
       noteEnd: (clusterUid) => engine.noteEnd(clusterUid),
       removeEmptyStack: (stack) => engine.removeEmptyStack(stack),
       assertAlive: () => engine.assertAlive(),
+      assertHeld: () => engine.assertHeld(),
     };
   }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { LocalCloud, type LocalKind } from "../../../providers/local/cloud.js";
@@ -36,6 +36,28 @@ describe("the local cloud", () => {
 
   const host = (name: string, spec: JsonObject = {}) =>
     cloud.create("LocalHost", who("LocalHost", name), { networkId, zone: "a", ...spec });
+
+  it("is in files that the user alone may read, also where an older release made them", () => {
+    const modes = () =>
+      readdirSync(scratch.path).map((name) => statSync(join(scratch.path, name)).mode & 0o777);
+    assert.deepEqual([...new Set(modes())], [0o600]);
+    const path = join(scratch.path, "cloud.db");
+    chmodSync(path, 0o644);
+    return withAnother(path, async (again) => {
+      await again.list({});
+      assert.deepEqual([...new Set(modes())], [0o600]);
+    });
+  });
+
+  /** Another process's. */
+  const withAnother = async (path: string, work: (again: LocalCloud) => Promise<void>) => {
+    const again = new LocalCloud(path, clock);
+    try {
+      await work(again);
+    } finally {
+      again.close();
+    }
+  };
 
   describe("hosts", () => {
     it("run once their boot time has passed, not before", async () => {
