@@ -1,3 +1,5 @@
+import { boundedMessage } from "./bounded-text.js";
+
 /** Where an error has its origin: what the user gave, what the cloud answered, or the engine. */
 type ErrorSource = "user" | "cloud" | "engine";
 
@@ -87,7 +89,10 @@ export class CapstanError extends Error {
   readonly [brand] = true;
 
   constructor(details: ErrorDetails) {
-    super(messageIn(details), details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      boundedMessage(messageIn(details)),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = "CapstanError";
     this.code = details.code;
     this.source = details.source;
@@ -126,9 +131,9 @@ export function isCapstanError(value: unknown): value is CapstanError {
   return typeof value === "object" && value !== null && brand in value;
 }
 
-/** The message of any caught value. */
+/** The message of any caught value, as far as anything looks at it. */
 export function messageOf(value: unknown): string {
-  return value instanceof Error ? value.message : String(value);
+  return boundedMessage(value instanceof Error ? value.message : String(value));
 }
 
 /** A value that the code around it guarantees to be there; throws an Error that names it otherwise. */
