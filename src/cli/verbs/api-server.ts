@@ -6,6 +6,7 @@ import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-options.js";
 import { defaultMaxSharePercent, pruneGraceMinutes } from "../../sweep/limits.js";
 import {
+  names,
   percentage,
   seconds,
   wholeNumber,
@@ -51,6 +52,11 @@ export function addWatchVerb(program: Command): void {
     .option("--period <seconds>", "between two looks for drift, e.g. 30s", seconds, 30)
     .option("--engines <count>", "engines at the same time", wholeNumber, 2)
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
+    .option(
+      "--providers <names>",
+      "those that objects of an API server may use, with commas between (default: all but local)",
+      names,
+    )
     .option("--lease-namespace <name>", "where replicas agree on who leads", "default")
     .option("--metrics-address <address>", "serve /metrics, /healthz and /readyz there, e.g. :8080")
     .option("--cluster-metrics", "also series for each cluster")

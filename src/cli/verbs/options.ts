@@ -16,6 +16,13 @@ export function percentage(text: string): number {
   return percent;
 }
 
+/** "local,aws": at least one name. */
+export function names(text: string): readonly string[] {
+  const all = text.split(",").map((name) => name.trim());
+  if (all.includes("")) throw new InvalidArgumentError("expected names with commas between");
+  return all;
+}
+
 /** "1.34.2" for "v1.34.2" and "1.34.2". */
 export function kubernetesVersion(text: string): string {
   const version = canonicalVersion(text);
