@@ -6,6 +6,7 @@ import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-options.js";
 import { defaultMaxSharePercent, pruneGraceMinutes } from "../../sweep/limits.js";
 import {
+  engineCount,
   names,
   percentage,
   seconds,
@@ -50,7 +51,12 @@ export function addWatchVerb(program: Command): void {
       defaultMaxSharePercent,
     )
     .option("--period <seconds>", "between two looks for drift, e.g. 30s", seconds, 30)
-    .option("--engines <count>", "engines at the same time", wholeNumber, 2)
+    .option(
+      "--engines <count>",
+      "engines at the same time, one of them for namespaces that have none",
+      engineCount,
+      3,
+    )
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
     .option(
       "--providers <names>",

@@ -10,6 +10,13 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** At least one. */
+export function engineCount(text: string): number {
+  const count = wholeNumber(text);
+  if (count === 0) throw new InvalidArgumentError("expected 1 or more");
+  return count;
+}
+
 export function percentage(text: string): number {
   const percent = wholeNumber(text);
   if (percent > 100) throw new InvalidArgumentError("expected 0 to 100");
