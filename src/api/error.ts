@@ -31,7 +31,8 @@ export const errorCodes = {
   NOT_OWNER: "The stack is owned by somebody else: files, or another API server.",
   NOT_YET_USABLE: "Something that a call needs was just made and cannot be used yet.",
   NOT_LEADER: "Another controller leads, or may lead by now.",
-  NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
+  NOT_OURS:
+    "A resource carries no mark of this cluster, or a definition belongs to another product, so it is left alone.",
   NO_ANSWER: "A call to the cloud was not answered in time, so what it has done is unknown.",
   NO_SPACE: "The disk has not enough room left for the state.",
   NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",

@@ -22,7 +22,10 @@ export function addApiServerVerbs(program: Command): void {
   const install = withConnection(program.command("install"))
     .description("make the kinds known to an API server, and wait until it serves them")
     .option("--dry-run", "let the API server say what would change")
-    .option("--force", "replace definitions of a newer release, and fields that others manage");
+    .option(
+      "--force",
+      "replace our definitions of a newer release, and fields of them that others manage",
+    );
   withExamples(install, [
     ["capstan install", "into the current context; again at any time"],
     ["capstan install --context prod --dry-run", "what would change there"],
