@@ -34,7 +34,15 @@ async function measureWatch(count) {
   let controller;
   try {
     await ended(capstan("install"));
-    controller = capstan("watch", "--period", String(periodSeconds), "--log-level", "error");
+    controller = capstan(
+      "watch",
+      "--providers",
+      "local",
+      "--period",
+      String(periodSeconds),
+      "--log-level",
+      "error",
+    );
     const memory = watchMemory(controller.pid);
     const begunMs = performance.now();
     for (let first = 0; first < count; first += 20) {

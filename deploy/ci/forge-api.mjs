@@ -31,7 +31,7 @@ export class ForgeApi {
    * @param {Readonly<Record<string, string>>} headers with which the token goes
    */
   constructor(base, headers) {
-    this.base = base.replace(/\/+$/, "");
+    this.base = base.replace(/(?<!\/)\/+$/, "");
     this.headers = headers;
   }
 

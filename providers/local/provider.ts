@@ -29,6 +29,7 @@ import {
   localFailureDomains,
   localMachineSpec,
   localOffers,
+  localProviderName,
   localZones,
 } from "./specs.js";
 import { rules, rulesOf } from "./field-rules.js";
@@ -40,7 +41,7 @@ import { quotaFindings } from "./preflight.js";
 
 /** The provider on the simulated cloud: no account, no daemon, the embedded default. */
 export class LocalProvider implements InfrastructureProvider {
-  readonly name = "local";
+  readonly name = localProviderName;
   readonly apiVersion = localApiVersion;
   readonly clusterSpec = {
     kind: "LocalClusterProviderSpec",

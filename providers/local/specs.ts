@@ -6,6 +6,7 @@ import { knownKubernetes } from "../../src/api/versions.js";
 import { faultModes } from "./faults.js";
 import { runtimeOfImages } from "./file/node.js";
 
+export const localProviderName = "local";
 export const localApiVersion = "local.capstan.dev/v1alpha1";
 
 const declaredCalls = ["create", "get", "update", "terminate"] as const;

@@ -1,3 +1,5 @@
+import { boundedMessage } from "./bounded-text.js";
+
 /** Where an error has its origin: what the user gave, what the cloud answered, or the engine. */
 type ErrorSource = "user" | "cloud" | "engine";
 
@@ -29,7 +31,9 @@ export const errorCodes = {
   NOT_OWNER: "The stack is owned by somebody else: files, or another API server.",
   NOT_YET_USABLE: "Something that a call needs was just made and cannot be used yet.",
   NOT_LEADER: "Another controller leads, or may lead by now.",
-  NOT_OURS: "A resource carries no mark of this cluster, so it is left alone.",
+  NOT_OURS:
+    "A resource carries no mark of this cluster, or a definition belongs to another product, so it is left alone.",
+  NO_ANSWER: "A call to the cloud was not answered in time, so what it has done is unknown.",
   NO_SPACE: "The disk has not enough room left for the state.",
   NOT_REVERSIBLE: "A step cannot be taken back as far as was required, or has gone too far to be.",
   NOT_WRITABLE: "The state, or a file beside it, cannot be written.",
@@ -87,7 +91,10 @@ export class CapstanError extends Error {
   readonly [brand] = true;
 
   constructor(details: ErrorDetails) {
-    super(messageIn(details), details.cause === undefined ? undefined : { cause: details.cause });
+    super(
+      boundedMessage(messageIn(details)),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    );
     this.name = "CapstanError";
     this.code = details.code;
     this.source = details.source;
@@ -126,9 +133,9 @@ export function isCapstanError(value: unknown): value is CapstanError {
   return typeof value === "object" && value !== null && brand in value;
 }
 
-/** The message of any caught value. */
+/** The message of any caught value, as far as anything looks at it. */
 export function messageOf(value: unknown): string {
-  return value instanceof Error ? value.message : String(value);
+  return boundedMessage(value instanceof Error ? value.message : String(value));
 }
 
 /** A value that the code around it guarantees to be there; throws an Error that names it otherwise. */

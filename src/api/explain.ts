@@ -141,7 +141,7 @@ export function explain(
   known: readonly ExplainableKind[],
   apiVersion?: string,
 ): Explanation {
-  const [word = "", ...path] = words.replace(/\[[^\]]*\]|\.+$/g, "").split(".");
+  const [word = "", ...path] = words.replace(/\[[^\][]*\]|(?<!\.)\.+$/g, "").split(".");
   const kind = inVersion(findKind(word, known), apiVersion);
   const field = path.reduce<{ schema: JsonSchema; walked: string[] }>(
     ({ schema, walked }, name) => ({

@@ -46,7 +46,7 @@ const unitMs: Readonly<Record<string, number>> = {
 export function secondsOfDuration(text: string): number | undefined {
   if (text === "0") return 0;
   if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
-  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)];
+  const parts = [...text.matchAll(/(?<!\d)(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)];
   const ms = parts.reduce(
     (sum, [, count = "", unit = ""]) => sum + Number(count) * (unitMs[unit] ?? 0),
     0,

@@ -39,7 +39,7 @@ export function mapList(...keys: readonly string[]) {
 }
 
 export const cidr = Type.String({
-  pattern: "^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$|^[0-9a-fA-F:.]*:[0-9a-fA-F:.]*/\\d{1,3}$",
+  pattern: "^(\\d{1,3}\\.){3}\\d{1,3}/\\d{1,2}$|^[0-9a-fA-F.]*:[0-9a-fA-F:.]*/\\d{1,3}$",
   maxLength: 43,
   description: "An address range such as 10.0.0.0/16 or fd00::/48.",
   ...rangeRules,

@@ -1,8 +1,21 @@
+/** Joiners and variation selectors of emoji. */
+const inEmoji =
+  /(?<=\p{Extended_Pictographic}[\ufe0f\p{Emoji_Modifier}]?)\u200d(?=\p{Extended_Pictographic})|(?<=\p{Extended_Pictographic})[\ufe0e\ufe0f]/u;
+
+/** Joiners between letters of scripts that are written with them. In other scripts they only make two names look alike. */
+const betweenLetters =
+  /(?<=(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\p{L}\p{M}])[\u200c\u200d](?=(?![\p{Script=Latin}\p{Script=Greek}\p{Script=Cyrillic}])[\p{L}\p{M}])/u;
+
 /**
- * Characters that steer what shows a text instead of being shown: control characters but tab and line feed (C0, DEL, C1), the marks
- * that turn the direction of a line (Unicode Standard Annex 9), and the line and paragraph separators.
+ * Characters that steer the display of a text, or hide in it, instead of being shown:
+ * - control characters but tab and line feed (C0, DEL, C1), and the line and paragraph separators;
+ * - all that Unicode lets a display ignore: marks of direction (Unicode Standard Annex 9), zero-width characters, the soft hyphen,
+ *   fillers, tags and variation selectors.
  */
-const steering = /(?![\t\n])\p{Cc}|[\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/gu;
+const steering = new RegExp(
+  `(?![\\t\\n])\\p{Cc}|[\\u2028\\u2029]|(?!${inEmoji.source}|${betweenLetters.source})\\p{Default_Ignorable_Code_Point}`,
+  "gu",
+);
 
 /** What CI systems carry out of a log: "::" where a line begins, and "##vso[" and its like anywhere. */
 const logCommands = /:(?=:)(?<=^[^\S\n]*:)|#(?=#\w*\[)/gmu;
@@ -28,6 +41,10 @@ export function visiblePainted(text: string): string {
     .replace(logCommands, escaped);
 }
 
+/** In the units of UTF-16, as JSON writes them. */
 function escaped(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return character
+    .split("")
+    .map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)
+    .join("");
 }

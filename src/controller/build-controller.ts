@@ -7,9 +7,10 @@ import { openWorkload } from "../kube/open-workload.js";
 import type { Term } from "../kube/lease.js";
 import { clusterUidOf, ownerMarkOf } from "../records/cluster-uid.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import { turnOf } from "../provider/fair-line.js";
-import { Semaphore } from "../provider/semaphore.js";
+import { answeringProvider } from "./answering-provider.js";
 import { Controller, type ControllerOptions } from "./controller.js";
+import { type CloudCall, countedProvider } from "./counted-provider.js";
+import { EngineLine } from "./engine-line.js";
 import { fencedProvider } from "./fenced-provider.js";
 import { KeyedQueue, type QueueObserver } from "./queue.js";
 
@@ -37,12 +38,17 @@ export interface Watched extends Pick<ControllerOptions, "source" | "sink" | "pr
   /** Around each engine run. */
   readonly duringPass?: <T>(run: () => Promise<T>) => Promise<T>;
   readonly queueObserver?: QueueObserver;
+  /** Told of every call to a cloud how it ended. */
+  readonly onCall?: (call: CloudCall) => void;
+  /** Told how long a run has waited for its engine. */
+  readonly onEngine?: (waitedMs: number) => void;
 }
 
 /** A controller and what it works with. */
 interface BuiltController {
   readonly controller: Controller;
   readonly queue: KeyedQueue;
+  readonly engineLine: EngineLine;
   /** The only way of the controller and its engines to a cloud. */
   readonly providers: readonly InfrastructureProvider[];
 }
@@ -54,11 +60,11 @@ interface BuiltController {
 export function buildController(settings: ControllerSettings, watched: Watched): BuiltController {
   const { clock, interruption, engines, notice, newUuid, ...options } = settings;
   const { source, sink, term, guard, queueObserver: observer } = watched;
-  const providers = withinTerm(watched);
+  const providers = watched.providers.map((provider) => asControlled(provider, watched));
   const { duringPass = <T>(run: () => Promise<T>) => run() } = watched;
   const { workspace, pulumi } = watched.opened;
   const ownerMark = ownerMarkOf(source.owner, () => workspace.stateName("makes"));
-  const semaphore = new Semaphore(engines);
+  const engineLine = new EngineLine(omitUndefined({ engines, clock, onBegin: watched.onEngine }));
   const kill =
     term === undefined ? interruption.kill : AbortSignal.any([interruption.kill, term.lost]);
   const queue = new KeyedQueue(omitUndefined({ clock, random: Math.random, observer }));
@@ -90,10 +96,10 @@ export function buildController(settings: ControllerSettings, watched: Watched):
           term: term?.place,
           guard,
           inTurn: (run) =>
-            semaphore.take(() => {
+            engineLine.inTurn(stack, () => {
               term?.assertLeader();
               return duringPass(run);
-            }, turnOf(stack)),
+            }),
         }),
         work,
       ),
@@ -101,10 +107,15 @@ export function buildController(settings: ControllerSettings, watched: Watched):
     newDigestKey: newUuid,
     ownerMark,
   });
-  return { controller, queue, providers };
+  return { controller, queue, engineLine, providers };
 }
 
-function withinTerm({ providers, term }: Watched): readonly InfrastructureProvider[] {
-  if (term === undefined) return providers;
-  return providers.map((provider) => fencedProvider(provider, () => term.assertLeader()));
+/** Whose calls all end, are counted, and change a cloud only within the term. */
+function asControlled(
+  provider: InfrastructureProvider,
+  { term, onCall }: Watched,
+): InfrastructureProvider {
+  const answering = answeringProvider(provider);
+  const counted = onCall === undefined ? answering : countedProvider(answering, onCall);
+  return term === undefined ? counted : fencedProvider(counted, () => term.assertLeader());
 }

@@ -22,7 +22,6 @@ import type { EngineGuard } from "../engine/pulumi/engine.js";
 import { fencedApi } from "./fenced-api.js";
 import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
 import type { Controller } from "./controller.js";
-import { countedProvider } from "./counted-provider.js";
 import { allSinks, kubeEventSink, logSink, metricsSink, countedSource } from "./event-sinks.js";
 import { Health } from "./health.js";
 import type { Log } from "./log.js";
@@ -231,7 +230,7 @@ export class ControllerManager {
     const { options, metrics } = this;
     const { settings, log } = options;
     const opened = await options.openWorkspace();
-    const { controller, queue } = buildController(settings, {
+    const { controller, queue, engineLine } = buildController(settings, {
       source: countedSource(source, metrics),
       opened,
       term,
@@ -241,14 +240,18 @@ export class ControllerManager {
         metricsSink(metrics),
         kubeEventSink(this.events, (key, about) => source.regarding(key, about)),
       ]),
-      providers: options.providers.map((provider) =>
-        countedProvider(provider, (call) => metrics.cloudCalled(call)),
-      ),
+      providers: options.providers,
+      onCall: (call) => metrics.cloudCalled(call),
+      onEngine: (waitedMs) => metrics.engineWaited(waitedMs),
       duringPass: (run) => metrics.duringPass(run),
       queueObserver: metrics.queue,
     });
-    metrics.watchQueue(() => queue.state());
-    this.health.watchQueue(() => (this.controller === controller ? queue.state() : undefined));
+    metrics.watchQueue(() => ({ ...queue.state(), engines: engineLine.state() }));
+    this.health.watchQueue(() =>
+      this.controller === controller
+        ? { ...queue.state(), engines: engineLine.state() }
+        : undefined,
+    );
     this.controller = controller;
     const ended = AbortSignal.any([settings.interruption.stop, term.lost]);
     await controller.run(ended).finally(() => {

@@ -2,7 +2,7 @@ import { isCapstanError } from "../api/error.js";
 import type { InfrastructureProvider, Presence } from "../provider/port.js";
 import { aroundCalls, type CloudCalls } from "../provider/provider-calls.js";
 
-type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "cancelled" | "failed";
+type CloudOutcome = "ok" | "unknown" | "gone" | "throttled" | "unanswered" | "cancelled" | "failed";
 
 /** A call to a cloud as it ended. */
 export interface CloudCall {
@@ -43,6 +43,8 @@ function outcomeOf(error: unknown): CloudOutcome {
   switch (error.code) {
     case "CLOUD_THROTTLED":
       return "throttled";
+    case "NO_ANSWER":
+      return "unanswered";
     case "RESOURCE_GONE":
       return "gone";
     case "CANCELLED":

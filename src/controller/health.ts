@@ -1,9 +1,15 @@
 import { counted } from "../api/counted.js";
 import type { Clock } from "../provider/port.js";
+import type { EngineLineState } from "./engine-line.js";
 import type { QueueState } from "./queue.js";
 
+/** The work of a controller at one moment. */
+export interface WorkState extends QueueState {
+  readonly engines: EngineLineState;
+}
+
 interface HealthLimits {
-  /** Nothing has moved for so long although clusters wait: no pass takes that long. */
+  /** Nothing has moved for so long although clusters wait, or runs for engines: no pass and no call takes that long. */
   readonly stuckAfterMs: number;
   /** Work on one cluster has shown no progress for so long: it hangs. However long it takes, it is well as long as it gets on. */
   readonly longestQuietMs: number;
@@ -25,7 +31,7 @@ const defaultHealthLimits: HealthLimits = {
 export class Health {
   private readonly waitedFor = new Set<string>();
   private failingSinceMs: number | undefined;
-  private queueState: (() => QueueState | undefined) | undefined;
+  private workState: (() => WorkState | undefined) | undefined;
 
   constructor(
     private readonly clock: Pick<Clock, "now">,
@@ -52,22 +58,29 @@ export class Health {
   }
 
   /** From now on the queue is watched; while nobody works on it, `state` is to answer undefined. */
-  watchQueue(state: () => QueueState | undefined): void {
-    this.queueState = state;
+  watchQueue(state: () => WorkState | undefined): void {
+    this.workState = state;
   }
 
   /** Why the process had better be started anew; empty when it is well. */
   whyNotAlive(): string[] {
-    const state = this.queueState?.();
+    const state = this.workState?.();
     if (state === undefined) return [];
     const nowMs = this.clock.now();
     const { stuckAfterMs, longestQuietMs } = this.limits;
     const waitsMs = nowMs - Math.max(state.oldestReadyAtMs ?? nowMs, state.lastMoveAtMs);
+    const { waiting, lastMoveAtMs } = state.engines;
+    const enginesMs = waiting === 0 ? 0 : nowMs - lastMoveAtMs;
     const quietMs = nowMs - (state.quietestWorkAtMs ?? nowMs);
     return [
       ...(waitsMs > stuckAfterMs
         ? [
             `the queue has not moved for ${seconds(waitsMs)} although ${counted(state.ready, "cluster waits", "clusters wait")}`,
+          ]
+        : []),
+      ...(enginesMs > stuckAfterMs
+        ? [
+            `no engine has begun or ended for ${seconds(enginesMs)} although ${counted(waiting, "run waits", "runs wait")} for one`,
           ]
         : []),
       ...(quietMs > longestQuietMs ? [`one reconcile has not got on for ${seconds(quietMs)}`] : []),

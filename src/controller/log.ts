@@ -1,5 +1,6 @@
 import { pino, type DestinationStream, type Logger } from "pino";
 import pc from "picocolors";
+import { boundedRedaction } from "../api/bounded-text.js";
 import { isCapstanError, messageOf } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { linesOf, quoted } from "../api/quoted.js";
@@ -53,11 +54,12 @@ const deepestCause = 4;
 /** A log that writes JSON lines, or text that says on each line when, how grave and about whom. */
 export function createLog(options: LogOptions): Log {
   const colors = pc.createColors(options.colors ?? false);
+  const redact = boundedRedaction(options.redact);
   const stream: DestinationStream = {
     write: (line) => {
       const clean = JSON.parse(line, (name, value: unknown) => {
         if (typeof value !== "string") return value;
-        return isSecretName(name) ? "[redacted]" : visible(options.redact(value));
+        return isSecretName(name) ? "[redacted]" : visible(redact(value));
       }) as Line;
       const text = options.pretty === true ? prettyText(clean, colors) : JSON.stringify(clean);
       options.write(`${text}\n`);

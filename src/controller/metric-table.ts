@@ -82,6 +82,19 @@ export const metricTable = {
     help: "Engines that run now.",
     labels: [],
   },
+  enginesAwaited: {
+    type: "gauge",
+    name: "capstan_engine_runs_waiting",
+    help: "Runs that wait for an engine.",
+    labels: [],
+  },
+  engineWait: {
+    type: "histogram",
+    name: "capstan_engine_wait_seconds",
+    help: "How long runs waited for an engine.",
+    labels: [],
+    buckets: workBuckets,
+  },
   transactions: {
     type: "counter",
     name: "capstan_transactions_total",
@@ -109,7 +122,7 @@ export const metricTable = {
   cloudCalls: {
     type: "counter",
     name: "capstan_cloud_calls_total",
-    help: "Calls to clouds by provider, call (as the port names it: locate, create, update, remove, inventory, console and others) and outcome (ok, unknown, gone, throttled, cancelled, failed).",
+    help: "Calls to clouds by provider, call (as the port names it: locate, create, update, remove, inventory, console and others) and outcome (ok, unknown, gone, throttled, unanswered, cancelled, failed).",
     labels: ["provider", "call", "outcome"],
   },
   cloudSeconds: {

@@ -3,7 +3,8 @@ import { omitUndefined } from "../api/omit-undefined.js";
 import type { CertificateExpiry } from "../source/certificate-report.js";
 import type { CloudCall } from "./counted-provider.js";
 import { type MetricDefinition, type MetricName, metricTable } from "./metric-table.js";
-import type { QueueObserver, QueueState } from "./queue.js";
+import type { WorkState } from "./health.js";
+import type { QueueObserver } from "./queue.js";
 import { type Counts, LabelCounts } from "./label-counts.js";
 
 interface MetricsOptions {
@@ -49,7 +50,7 @@ export class Metrics {
   private readonly phases = new LabelCounts();
   /** The certificates of each cluster for which there are series. */
   private readonly expiring = new Map<string, readonly string[]>();
-  private queueState: (() => QueueState) | undefined;
+  private workState: (() => WorkState) | undefined;
 
   constructor(options: MetricsOptions) {
     this.perCluster = options.perCluster ?? false;
@@ -65,8 +66,8 @@ export class Metrics {
   }
 
   /** From now on the queue is read whenever the metrics are. */
-  watchQueue(state: () => QueueState): void {
-    this.queueState = state;
+  watchQueue(state: () => WorkState): void {
+    this.workState = state;
   }
 
   /** One who does not lead knows of no cluster and no queue: the leader's are not counted twice. */
@@ -75,8 +76,9 @@ export class Metrics {
     if (isLeader) return;
     const known = [...this.phases.owners(), ...this.drifted.owners(), ...this.expiring.keys()];
     for (const cluster of known) this.forget(cluster);
-    this.queueState = undefined;
+    this.workState = undefined;
     this.metrics.queueDepth.reset();
+    this.metrics.enginesAwaited.set(0);
   }
 
   leadershipLost(): void {
@@ -101,6 +103,10 @@ export class Metrics {
       passes.inc({ result });
       passSeconds.observe({ result }, (performance.now() - startedMs) / 1000);
     }
+  }
+
+  engineWaited(waitedMs: number): void {
+    this.metrics.engineWait.observe(waitedMs / 1000);
   }
 
   transactionEnded(direction: TransactionDirection, result: TransactionResult): void {
@@ -177,10 +183,11 @@ export class Metrics {
   }
 
   private readQueue(): void {
-    const state = this.queueState?.();
+    const state = this.workState?.();
     if (state === undefined) return;
     const { ready, delayed, working, failing } = state;
     setAll(this.metrics.queueDepth, "state", { ready, delayed, working, failing });
+    this.metrics.enginesAwaited.set(state.engines.waiting);
   }
 }
 

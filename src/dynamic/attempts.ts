@@ -20,9 +20,11 @@ export class Attempts {
 
   /**
    * How long to wait until the call is made again, in milliseconds: longer each time, and as long as the cloud
-   * asks for at least. Throws the error once there is no time left for it.
+   * asks for at least. Throws the error once there is no time left for it, and an error about an answer that never came at once.
    */
   waitMsAfter(error: unknown, nowMs: number): number {
+    // The engine that waits for the answers is held all the time, and others need it.
+    if (isCapstanError(error) && error.code === "NO_ANSWER") throw error;
     this.failures += 1;
     const waitMs = backoffMsAfter(error, callBackoff, this.failures);
     if (nowMs + waitMs > this.limits.deadlineAtMs) throw error;

@@ -35,7 +35,7 @@ export function fitNote(note: string): string {
   const cut = Buffer.from(note)
     .subarray(0, noteBytes - 3)
     .toString("utf8");
-  return `${cut.replace(/\uFFFD+$/, "")}...`;
+  return `${cut.replace(/(?<!\uFFFD)\uFFFD+$/, "")}...`;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { boundedRedaction } from "../api/bounded-text.js";
 import type { Clock } from "../provider/port.js";
 import type { Redact } from "./redaction.js";
 import { eventName, type EventRequest, type Regarding, seriesWindowMs } from "./event-names.js";
@@ -80,7 +81,7 @@ export class EventRecorder {
 
   record(told: EventRequest): void {
     const { clock, capacity = defaultCapacity, redact } = this.options;
-    const happening = { ...told, note: redact(told.note) };
+    const happening = { ...told, note: boundedRedaction(redact)(told.note) };
     const nowMs = clock.now();
     this.forgetOld(nowMs);
     const name = eventName(happening, nowMs);

@@ -86,11 +86,11 @@ export class IdentityCache implements IdentitySource {
         random,
         silenceMs,
         path: `/${root}/${apiVersion}/${plural}`,
-        list: async () => {
-          const listed = await api.listClusterWide(about);
-          this.store.forgetMissing(listed, (one) => one.kind === kind);
-          return listed;
-        },
+        list: () =>
+          this.store.relist(
+            () => api.listClusterWide(about),
+            (one) => one.kind === kind,
+          ),
         onOpen: () => void this.synced.add(kind),
         onPut: (object: ClusterWideObject) => this.store.put(named(object)),
         onRemove: (object: ClusterWideObject) => this.store.remove(named(object)),

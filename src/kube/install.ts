@@ -23,7 +23,7 @@ interface InstallOptions {
   readonly definitions: readonly CustomResourceDefinition[];
   /** The API server says what would happen, and nothing does. */
   readonly dryRun: boolean;
-  /** Replaces definitions of a newer release, and takes over fields that others manage. */
+  /** Replaces definitions of a newer release of ours, and takes over fields of ours that others manage. */
   readonly force: boolean;
   readonly signal: AbortSignal;
   /** Told of each definition as it is applied. */
@@ -35,8 +35,13 @@ interface HeldDefinition {
   readonly metadata: {
     readonly annotations?: Readonly<Record<string, string>>;
     readonly deletionTimestamp?: string;
+    readonly managedFields?: readonly { readonly manager?: string }[];
   };
-  readonly spec: unknown;
+  readonly spec: {
+    readonly versions?: readonly {
+      readonly additionalPrinterColumns?: readonly { readonly jsonPath?: string }[];
+    }[];
+  };
   readonly status?: {
     readonly conditions?: readonly {
       readonly type: string;
@@ -54,7 +59,7 @@ const pollMs = 100;
 
 /**
  * Makes our kinds known to an API server: applies every definition, and comes back when all are served.
- * Idempotent. Nothing is applied unless everything may be. Throws SCHEMA_NEWER where the API server holds
+ * Idempotent. Nothing is applied unless everything may be. Throws NOT_OURS where the API server holds definitions of another product, SCHEMA_NEWER where the API server holds
  * definitions of a newer release, API_SERVER where it refuses, DEADLINE where it does not serve them.
  */
 export async function installDefinitions(
@@ -67,6 +72,7 @@ export async function installDefinitions(
   for (const { metadata } of definitions) {
     held.set(metadata.name, await installer.read(metadata.name));
   }
+  refuseForeign(held);
   for (const [name, one] of held) refuseToReplace(name, one, options.force);
   if (!options.dryRun) {
     for (const definition of definitions) await installer.apply(definition, { dryRun: true });
@@ -82,6 +88,47 @@ export async function installDefinitions(
     for (const { name } of installed) await installer.untilEstablished(name);
   }
   return installed;
+}
+
+/** In printer columns of the definitions of Kubermatic's machine-controller, which serves this API group as well. */
+const kubermaticField = ".spec.providerSpec.value.cloudProvider";
+
+/**
+ * Throws NOT_OURS for definitions that no release of ours has written, with or without force: their product could write no object
+ * any more.
+ */
+function refuseForeign(held: ReadonlyMap<string, HeldDefinition | undefined>): void {
+  const foreign = [...held].flatMap(([name, one]) =>
+    one === undefined || Object.hasOwn(one.metadata.annotations ?? {}, definitionsVersionAnnotation)
+      ? []
+      : [{ name, product: productOf(one) }],
+  );
+  const [first] = foreign;
+  if (first === undefined) return;
+  const products = [...new Set(foreign.map(({ product }) => product))].join(", ");
+  const names = foreign.map(({ name }) => name).join(", ");
+  throw new CapstanError({
+    code: "NOT_OURS",
+    source: "user",
+    subject: `CustomResourceDefinition ${first.name}`,
+    message: `cannot install CustomResourceDefinition ${names}: ${products} serves it in this API server`,
+    hint: "install Capstan into another API server (--kubeconfig, --context): two products cannot serve one API group, and --force does not change that",
+  });
+}
+
+/** The name of the product whose definition it is, as far as the definition tells. */
+function productOf({ metadata, spec }: HeldDefinition): string {
+  const columns = spec.versions?.flatMap(
+    ({ additionalPrinterColumns = [] }) => additionalPrinterColumns,
+  );
+  if (columns?.some(({ jsonPath }) => jsonPath === kubermaticField) === true) {
+    return "Kubermatic machine-controller";
+  }
+  const managers = new Set(metadata.managedFields?.flatMap(({ manager }) => manager ?? []));
+  // The API server itself writes the names that it has accepted.
+  managers.delete("kube-apiserver");
+  const [manager] = managers;
+  return manager === undefined ? "another product" : `another product (written by ${manager})`;
 }
 
 /** Throws where what is there must not be touched, or is going away. */

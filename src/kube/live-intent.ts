@@ -1,3 +1,4 @@
+import { cutTo } from "../api/bounded-text.js";
 import { digestOf } from "../api/digest.js";
 import { isJsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
@@ -33,6 +34,8 @@ export const boundToAnnotation = `${ownAnnotationPrefix}bound-to`;
 
 /** What tools write about their own work: a change of it is no change of the goal. */
 const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
+/** The longest reason for a pause: it is text for people. */
+const longestReason = 1_024;
 /** What we write ourselves. */
 const writtenAnnotations = [
   clusterUidAnnotation,
@@ -64,7 +67,8 @@ export function intentOf(
 ): Intent {
   const { cluster, members } = live;
   if (cluster === undefined) return { kind: "absent", digest: "absent" };
-  const paused = cluster.metadata.annotations?.[pausedAnnotation];
+  const given = cluster.metadata.annotations?.[pausedAnnotation];
+  const paused = given === undefined ? undefined : cutTo(given, longestReason);
   if (paused !== undefined) return { kind: "paused", reason: paused, digest: `paused ${paused}` };
   const memory = uidMemoryOf(cluster);
   const { released, held } = goingIn(live);

@@ -86,11 +86,11 @@ export class ObjectCache {
         random,
         silenceMs,
         path: `/apis/${apiGroup}/${apiVersionName}/${namesOf(kind).plural}`,
-        list: async () => {
-          const listed = await api.list(kind);
-          if (!this.stopped) this.objects.forgetMissing(listed, (one) => one.kind === kind);
-          return listed;
-        },
+        list: () =>
+          this.objects.relist(
+            () => api.list(kind),
+            (one) => one.kind === kind && !this.stopped,
+          ),
         onOpen: () => void this.synced.add(kind),
         onPut: (object: LiveObject) => this.objects.put({ ...object, apiVersion, kind }),
         onRemove: (object: LiveObject) => this.drop({ ...object, apiVersion, kind }),

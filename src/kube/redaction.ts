@@ -1,3 +1,5 @@
+import { boundedRedaction } from "../api/bounded-text.js";
+
 /** Takes secrets out of a text that others may read. */
 export type Redact = (text: string) => string;
 
@@ -5,9 +7,9 @@ declare const redacted: unique symbol;
 /** What has been through `redactedCopy`: the only statuses that can be written. */
 export type Redacted<T> = T & { readonly [redacted]: true };
 
-/** A copy with every text in it redacted, at every depth. Names of members stay. Pure but for `redact`. */
+/** A copy with every text in it bounded and redacted, at every depth. Names of members stay. Pure but for `redact`. */
 export function redactedCopy<T extends object>(value: T, redact: Redact): Redacted<T> {
-  return copied(value, redact) as Redacted<T>;
+  return copied(value, boundedRedaction(redact)) as Redacted<T>;
 }
 
 function copied(value: unknown, redact: Redact): unknown {

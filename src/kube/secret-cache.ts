@@ -37,11 +37,11 @@ export class SecretCache {
         silenceMs,
         path: "/api/v1/secrets",
         label: secretLabel,
-        list: async () => {
-          const listed = await api.listSecrets();
-          this.secrets.forgetMissing(listed, () => true);
-          return listed;
-        },
+        list: () =>
+          this.secrets.relist(
+            () => api.listSecrets(),
+            () => true,
+          ),
         onOpen: () => {
           this.synced = true;
         },

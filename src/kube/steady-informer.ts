@@ -40,7 +40,11 @@ export class SteadyInformer<T> {
 
   constructor(private readonly options: InformerOptions<T>) {
     const { config, path, label, silenceMs = defaultSilenceMs, list } = options;
-    this.watch = new SteadyWatch(config, { silenceMs, onOpen: () => this.opened() });
+    this.watch = new SteadyWatch(config, {
+      silenceMs,
+      onOpen: () => this.opened(),
+      onLost: () => this.listAnew(),
+    });
     this.informer = new ListWatch<KubernetesObject>(
       ...([path, this.watch, list as never, false, label, undefined] as const),
       { delayFn: (ms) => wait(ms, undefined, { ref: false }) },
@@ -62,6 +66,11 @@ export class SteadyInformer<T> {
     clearTimeout(this.timer);
     this.watch.shut();
     void this.informer.stop();
+  }
+
+  /** The next watch begins with a list. The library would go on from where the last one was. */
+  private listAnew(): void {
+    Object.assign(this.informer, { resourceVersion: "" });
   }
 
   private opened(): void {

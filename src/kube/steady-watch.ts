@@ -5,6 +5,11 @@ interface SteadyWatchOptions {
   readonly silenceMs: number;
   /** An API server has taken the watch on. */
   readonly onOpen: () => void;
+  /**
+   * A watch is over, and the next one may meet another history of the API server: its etcd may be restored meanwhile. Not told of a watch that
+   * was open and only silent.
+   */
+  readonly onLost: () => void;
 }
 
 /**
@@ -14,11 +19,12 @@ interface SteadyWatchOptions {
 export class SteadyWatch extends Watch {
   private isShut = false;
 
-  private readonly onOpen: () => void;
-
-  constructor(config: KubeConfig, { silenceMs, onOpen }: SteadyWatchOptions) {
+  constructor(
+    config: KubeConfig,
+    private readonly options: SteadyWatchOptions,
+  ) {
     super(config);
-    this.onOpen = onOpen;
+    const { silenceMs } = options;
     // The library keeps it to itself, and thirty seconds are what it has.
     Object.assign(this, { requestTimeoutMs: silenceMs });
   }
@@ -31,15 +37,20 @@ export class SteadyWatch extends Watch {
   override async watch(...request: Parameters<Watch["watch"]>): ReturnType<Watch["watch"]> {
     if (this.isShut) return new AbortController();
     const [path, params, callback, done] = request;
-    const state = { isOver: false };
+    const state = { isOpen: false, isOver: false };
     const end = (error: unknown) => {
-      if (!state.isOver) done(error);
+      if (state.isOver) return;
       state.isOver = true;
+      if (!state.isOpen || !isSilence(error)) this.options.onLost();
+      done(error);
     };
     try {
       // Resolves when the API server has answered, one way or the other.
       const controller = await super.watch(path, params, callback, end);
-      if (!state.isOver) this.opened(controller);
+      if (!state.isOver) {
+        state.isOpen = true;
+        this.opened(controller);
+      }
       return controller;
     } catch (error) {
       // E.g. credentials that cannot be read for now.
@@ -50,6 +61,11 @@ export class SteadyWatch extends Watch {
 
   private opened(controller: AbortController): void {
     if (this.isShut) controller.abort();
-    else this.onOpen();
+    else this.options.onOpen();
   }
+}
+
+/** As the library ends a watch that has said nothing for long. */
+function isSilence(error: unknown): boolean {
+  return error instanceof Error && error.name === "TimeoutError";
 }

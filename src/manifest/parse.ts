@@ -84,7 +84,7 @@ export function parseManifest(
 /** The parser's words without position and excerpt: both are shown already. */
 function brief(message: string): string {
   const [first = ""] = message.split("\n");
-  const words = first.replace(/ at line \d+.*$/, "");
+  const words = first.replace(/ at line \d.*/, "");
   return words.length <= 120 ? words : `${words.slice(0, 117)}...`;
 }
 

@@ -31,8 +31,11 @@ export interface ProviderCall {
   readonly given: readonly unknown[];
 }
 
-/** Makes the call, or does not, and answers what it answers. */
-type Around = <Answer>(call: ProviderCall, make: () => Promise<Answer>) => Promise<Answer>;
+/** Makes the call, with the context that it was given or another one, or does not, and answers what it answers. */
+type Around = <Answer>(
+  call: ProviderCall,
+  make: (context?: CallContext) => Promise<Answer>,
+) => Promise<Answer>;
 
 /** Names of calls. A call of the port that is left out does not compile, so that nobody gets around what is done around all of them. */
 type Names<Port> = Readonly<Record<AskingMembers<Port>, true>>;
@@ -132,7 +135,7 @@ function withAround<Target extends object>(
       if (!Object.hasOwn(calls, key)) return (...args: unknown[]) => apply(args);
       const name = key as keyof CloudCalls;
       return (context: CallContext, ...given: unknown[]) =>
-        around({ name, context, given }, async () => apply([context, ...given]));
+        around({ name, context, given }, async (other = context) => apply([other, ...given]));
     },
   });
 }

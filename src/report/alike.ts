@@ -107,7 +107,7 @@ export function rangesText(ranges: readonly NameRange[]): string {
 
 /** "12,345". Pure, and the same whatever the machine's locale. */
 export function withThousands(number: number): string {
-  return String(number).replace(/\B(?=(\d{3})+$)/g, ",");
+  return number.toLocaleString("en-US");
 }
 
 function isNext(last: string, name: string): boolean {

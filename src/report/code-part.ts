@@ -1,7 +1,8 @@
 import { wordFor } from "../api/counted.js";
 import { withThousands } from "./alike.js";
 import type { Part } from "./fitting.js";
-import { cutTo, fenceFor, visible } from "./markdown-text.js";
+import { cutTo } from "../api/bounded-text.js";
+import { fenceFor, visible } from "./markdown-text.js";
 
 interface CodeLine {
   readonly text: string;

@@ -1,3 +1,5 @@
+import { cutTo } from "../api/bounded-text.js";
+
 /** GitHub refuses a longer body of a comment. It counts characters; here bytes are, which are never fewer. */
 export const commentLimit = 65_536;
 /** Left free for what puts the comment there, such as a key in its marker. */
@@ -18,14 +20,6 @@ export function bytesOf(text: string): number {
  */
 export function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ");
-}
-
-/** At most so many characters, with the number of those left out. Pure. */
-export function cutTo(text: string, characters: number): string {
-  if (text.length <= characters) return text;
-  // Not in the middle of a pair of surrogates.
-  const end = /[\ud800-\udbff]/.test(text[characters - 1] ?? "") ? characters - 1 : characters;
-  return `${text.slice(0, end)}… (${text.length - end} more characters)`;
 }
 
 /** Longer values are cut; the other formats have them in full. */

@@ -14,10 +14,16 @@ const steering = {
   "marks a direction": "\u200f\u061c",
   "breaks a line": "a\u2028b\u2029c",
   "goes back": "abc\b\b\bxyz",
+  "has no width": "pay\u200bpal \u2060\ufeff",
+  "joins what needs no joiner": "a\u200db \u200c",
+  "is a soft hyphen": "pass\u00adword",
+  "is a filler": "a\u3164b\u115f\uffa0\u034f",
+  "writes in tags": "ok\u{e0049}\u{e0020}\u{e007f}",
+  "selects variations": "a\ufe0f\u{e0100}",
 };
 
 const raw =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/u;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\u{e0000}-\u{e007f}]|\u034f|\ufe0f|\u{e0100}/u;
 
 describe("text of others that people read", () => {
   for (const [what, text] of Object.entries(steering)) {
@@ -44,7 +50,8 @@ describe("text of others that people read", () => {
   });
 
   it("stays as it is where it steers nothing", () => {
-    const text = "urn:pulumi:a::b::c\n\t## Plan [1]\nnaïve 計画 👩‍🚀 a\u200db · …\n";
+    const text =
+      "urn:pulumi:a::b::c\n\t## Plan [1]\nnaïve 計画 👩‍🚀 ✔\ufe0f می\u200cخواهم क्\u200dष · …\n";
     assert.equal(visible(text), text);
     assert.equal(visiblePainted(text), text);
   });

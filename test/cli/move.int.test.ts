@@ -6,6 +6,7 @@ import type { ScenarioCluster } from "../scenario/manifests.js";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
+import { watchArguments } from "../scenario/watch-rig.js";
 import { ApiServer } from "../support/api-server.js";
 import { removeFolder } from "../support/folders.js";
 
@@ -75,7 +76,7 @@ describe("capstan move", function () {
       const { summary } = (counts ?? {}) as { summary?: string };
       return phase === "Running" && !transaction && summary === `${machines}/${machines}`;
     });
-  const watch = () => sandbox.start("watch", "--period", "1");
+  const watch = () => sandbox.start("watch", ...watchArguments);
 
   it("gives a cluster to an API server and takes it back, and the cloud notices nothing", async () => {
     const begin = await running("round");

@@ -9,7 +9,7 @@ import { isAlive } from "../scenario/process-tree.js";
 import { S3Server } from "../scenario/s3-server.js";
 import { type Sandbox, sharedBackend, type StateBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
-import { WatchRig } from "../scenario/watch-rig.js";
+import { WatchRig, watchArguments } from "../scenario/watch-rig.js";
 import { Postgres } from "../support/postgres.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -73,7 +73,7 @@ describe("a leader that is frozen in a pass, with another one on another machine
       const { sandbox } = rig;
       await sandbox.fault("create", "hangAfter", "--name", "worker-1");
       const first = await rig.watchLeading();
-      const second = there.start("watch", "--period", "1");
+      const second = there.start("watch", ...watchArguments);
       await rig.applyManifests();
       await until(
         "the host of worker-1 is being made",

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { Health } from "../../src/controller/health.js";
-import type { QueueState } from "../../src/controller/queue.js";
+import { Health, type WorkState } from "../../src/controller/health.js";
+
 import { FakeClock } from "../support/fake-clock.js";
 
 const limits = { stuckAfterMs: 60_000, longestQuietMs: 600_000, unreachableAfterMs: 30_000 };
-const idle: QueueState = {
+const idle: WorkState = {
+  engines: { waiting: 0, lastMoveAtMs: 0 },
   ready: 0,
   delayed: 0,
   working: 0,
@@ -46,7 +47,7 @@ describe("Health", () => {
 
   const cases: readonly {
     readonly name: string;
-    readonly state: Partial<QueueState> | undefined;
+    readonly state: Partial<WorkState> | undefined;
     readonly nowMs: number;
     readonly want: readonly string[];
   }[] = [
@@ -69,6 +70,18 @@ describe("Health", () => {
       state: { ready: 2, oldestReadyAtMs: 1_000, lastMoveAtMs: 2_000 },
       nowMs: 72_000,
       want: ["the queue has not moved for 70 s although 2 clusters wait"],
+    },
+    {
+      name: "runs that wait for engines which begin and end",
+      state: { working: 9, engines: { waiting: 8, lastMoveAtMs: 890_000 } },
+      nowMs: 900_000,
+      want: [],
+    },
+    {
+      name: "engines that neither begin nor end although runs wait",
+      state: { working: 9, engines: { waiting: 8, lastMoveAtMs: 2_000 } },
+      nowMs: 72_000,
+      want: ["no engine has begun or ended for 70 s although 8 runs wait for one"],
     },
     {
       name: "work that hangs while nobody waits",

@@ -86,7 +86,7 @@ describe("Metrics", () => {
     const metrics = new Metrics({ version: "1" });
     const clock = new FakeClock(0, "manual");
     const queue = new KeyedQueue({ clock, random: () => 0, observer: metrics.queue });
-    metrics.watchQueue(() => queue.state());
+    metrics.watchQueue(() => ({ ...queue.state(), engines: { waiting: 2, lastMoveAtMs: 0 } }));
     for (const key of ["a", "b", "c"]) queue.add(key);
     clock.advance(2_000);
     const never = new AbortController().signal;
@@ -149,11 +149,13 @@ describe("Metrics", () => {
     const queue = new KeyedQueue({ clock: new FakeClock(0, "manual"), random: () => 0 });
     queue.add("default/a");
     metrics.leads(true);
-    metrics.watchQueue(() => queue.state());
+    metrics.watchQueue(() => ({ ...queue.state(), engines: { waiting: 2, lastMoveAtMs: 0 } }));
     metrics.phase("default/a", "Running");
     metrics.drift("default/b", { missing: 1 });
     assert.equal(await valueOf(metrics, 'capstan_queue_depth{state="ready"}'), 1);
+    assert.equal(await valueOf(metrics, "capstan_engine_runs_waiting"), 2);
     metrics.leads(false);
+    assert.equal(await valueOf(metrics, "capstan_engine_runs_waiting"), 0);
     assert.equal(await valueOf(metrics, "capstan_leader"), 0);
     assert.equal(await valueOf(metrics, 'capstan_queue_depth{state="ready"}'), undefined);
     assert.equal(await valueOf(metrics, 'capstan_clusters{phase="Running"}'), 0);

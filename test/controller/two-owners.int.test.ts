@@ -3,7 +3,7 @@ import { mkdirSync, symlinkSync } from "node:fs";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
-import { type ShownObject, WatchRig } from "../scenario/watch-rig.js";
+import { type ShownObject, watchArguments, WatchRig } from "../scenario/watch-rig.js";
 import { ApiServer } from "../support/api-server.js";
 import { removeFolder } from "../support/folders.js";
 
@@ -76,7 +76,7 @@ describe("two who own clusters of one name", function () {
       );
       assert.equal((await server.kubectl("apply", "-f", second.manifests)).code, 0);
       await server.kubectl("annotate", "--overwrite", "cluster", "demo", ...restored);
-      const watch = second.start("watch", "--period", "1");
+      const watch = second.start("watch", ...watchArguments);
       await until(
         `the second one is told, by the ${shares}`,
         async () => {

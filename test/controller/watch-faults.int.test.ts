@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
-import { killAllHosts } from "../scenario/cloud-faults.js";
+import { clearFaults, killAllHosts, setWideFault } from "../scenario/cloud-faults.js";
 import type { ScenarioCluster } from "../scenario/manifests.js";
 import { until } from "../scenario/until.js";
 import { WatchRig } from "../scenario/watch-rig.js";
@@ -47,7 +47,7 @@ describe("capstan watch where something is wrong", () => {
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
     const ran = rig.hostsAlive();
-    const scaleWith = (faults: object[]) =>
+    const scaleTo = (size: string) =>
       rig.kubectl(
         "patch",
         "md",
@@ -57,11 +57,12 @@ describe("capstan watch where something is wrong", () => {
         JSON.stringify({
           spec: {
             replicas: 5,
-            template: { spec: { providerSpec: { value: { size: "large", faults } } } },
+            template: { spec: { providerSpec: { value: { size } } } },
           },
         }),
       );
-    await scaleWith([{ call: "create", mode: "neverBoots" }]);
+    setWideFault(rig.sandbox.cloudFile, { call: "create", mode: "neverBoots", name: "workers-" });
+    await scaleTo("large");
     const message = await until(
       "it is taken back",
       async () => {
@@ -72,7 +73,8 @@ describe("capstan watch where something is wrong", () => {
     );
     assert.match(message, /taken back as revision \d+/);
     assert.deepEqual(rig.hostsAlive(), ran);
-    await scaleWith([]);
+    clearFaults(rig.sandbox.cloudFile);
+    await scaleTo("medium");
     await rig.untilRunning("demo", 6);
     await rig.sandbox.assertSound("default.demo");
     const events = await rig.kubectl("get", "events", "--field-selector=reason=RolledBack");
@@ -84,9 +86,8 @@ describe("capstan watch where something is wrong", () => {
     // One engine: had a broken cluster kept it, no other one would come about.
     await rig.watchLeading("--engines", "1", "--timeout", "600");
     const broken = ["broken-1", "broken-2"];
-    for (const name of broken) {
-      await rig.server.apply(clusterText(name, [{ call: "create", mode: "neverBoots" }]));
-    }
+    await rig.sandbox.fault("create", "neverBoots", "--name", "broken-", "--times", "9");
+    for (const name of broken) await rig.server.apply(clusterText(name));
     const phases = async () => {
       const statuses = await Promise.all(broken.map((name) => statusOf(name)));
       return statuses.map(({ transaction }) => (transaction as { phase?: string })?.phase);
@@ -108,8 +109,9 @@ describe("capstan watch where something is wrong", () => {
     rig = await WatchRig.start(five);
     await rig.watchLeading("--engines", "2", "--timeout", "600");
     const stuck = ["stuck-1", "stuck-2"];
-    const refusing = [{ call: "terminate", mode: "throttle", times: 1_000_000 }];
-    for (const name of stuck) await rig.server.apply(clusterText(name, refusing));
+    const many = String(1_000_000);
+    await rig.sandbox.fault("terminate", "throttle", "--name", "stuck-", "--times", many);
+    for (const name of stuck) await rig.server.apply(clusterText(name));
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
     for (const name of stuck) await rig.untilRunning(name, 1);
@@ -176,7 +178,7 @@ describe("capstan watch where something is wrong", () => {
   it("says what is wrong with objects, and does nothing until they change", async () => {
     rig = await WatchRig.start(five);
     await rig.watchLeading();
-    await rig.server.apply(clusterText("odd", [], { image: 7 }));
+    await rig.server.apply(clusterText("odd", { image: 7 }));
     const { errorMessage, errorReason } = await until("it is refused", async () => {
       const status = (await statusOf("odd")) as Record<string, string>;
       return status["phase"] === "Failed" ? status : undefined;
@@ -184,7 +186,7 @@ describe("capstan watch where something is wrong", () => {
     assert.equal(errorReason, "InvalidConfiguration");
     assert.match(String(errorMessage), /Machine default\/odd-cp.*image/s);
     assert.deepEqual(rig.sandbox.alive(), []);
-    await rig.server.apply(clusterText("odd", []));
+    await rig.server.apply(clusterText("odd"));
     await rig.untilRunning("odd", 1);
   });
 
@@ -219,10 +221,10 @@ describe("capstan watch where something is wrong", () => {
 });
 
 /**
- * A cluster of one machine, whose hosts meet faults. The machine comes first: the cluster alone would be
+ * A cluster of one machine. The machine comes first: the cluster alone would be
  * made as it is, should the server take its time between the two.
  */
-function clusterText(name: string, faults: object[], more: object = {}): string {
+function clusterText(name: string, more: object = {}): string {
   const api = { apiVersion: "cluster.k8s.io/v1alpha1" };
   const local = { apiVersion: "local.capstan.dev/v1alpha1" };
   const network = { cidrBlocks: ["10.96.0.0/12"] };
@@ -234,7 +236,7 @@ function clusterText(name: string, faults: object[], more: object = {}): string 
       spec: {
         versions: { kubelet: "1.34.2", controlPlane: "1.34.2" },
         providerSpec: {
-          value: { ...local, kind: "LocalMachineProviderSpec", size: "small", faults, ...more },
+          value: { ...local, kind: "LocalMachineProviderSpec", size: "small", ...more },
         },
       },
     },

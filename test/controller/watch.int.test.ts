@@ -6,7 +6,7 @@ import type { ScenarioCluster } from "../scenario/manifests.js";
 import { S3Server } from "../scenario/s3-server.js";
 import { type Sandbox, sharedBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
-import { type ShownObject, WatchRig } from "../scenario/watch-rig.js";
+import { type ShownObject, watchArguments, WatchRig } from "../scenario/watch-rig.js";
 import { type AuditEvent, isWrite } from "../support/api-server.js";
 
 const quickstart = { example: "quickstart" };
@@ -157,7 +157,7 @@ describe("capstan watch on an API server", function () {
       rig = await WatchRig.start(twelve, { backend: sharedBackend(url, { ...env, ...key }) });
       there = await rig.elsewhere();
       const first = await rig.watchLeading();
-      const second = there.start("watch", "--period", "1");
+      const second = there.start("watch", ...watchArguments);
       await until("it follows", () => second.said.includes('"follows"'));
       await rig.applyManifests();
       await untilHalfWay();

@@ -160,6 +160,7 @@ describe("deploy/kubernetes in an API server", () => {
     assert.match(stdout, /image: registry\.example\.com\/capstan:0\.1\.0/);
     assert.match(stdout, /backend: postgres:\/\/capstan@db\.example\.com/);
     assert.match(stdout, /kind: ServiceMonitor/);
+    assert.match(stdout, /kind: PrometheusRule/);
   });
 
   it("takes all of it together from kustomize", async () => {

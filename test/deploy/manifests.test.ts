@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { parse } from "yaml";
 import { packageVersion } from "../../src/cli/package.js";
 import { makeProgram } from "../../src/cli/verbs/program.js";
+import { type MetricDefinition, metricTable } from "../../src/controller/metric-table.js";
 import { leaseName } from "../../src/kube/lease-store.js";
 import { deploymentSpec, manifestFolder, manifestsIn } from "./manifests.js";
 
@@ -92,6 +93,34 @@ describe("deploy/kubernetes", () => {
       endpoints.map(({ port }) => port),
       (container.ports ?? []).map(({ name }) => name),
     );
+  });
+
+  it("alerts by metrics that there are, with labels that they have", () => {
+    const [alerts] = manifestsIn("monitoring", "alerts.yaml");
+    const { groups } = alerts?.spec as {
+      groups: { rules: { alert: string; expr: string; annotations: { summary: string } }[] }[];
+    };
+    const rules = groups.flatMap((group) => group.rules);
+    assert.ok(rules.some(({ expr }) => expr.includes('outcome="unanswered"')));
+    const metrics: MetricDefinition[] = Object.values(metricTable);
+    for (const { alert, expr, annotations } of rules) {
+      const named = [...expr.matchAll(/(capstan_\w+?)(?:_bucket)?(?:\{(\w+)=|\b)/g)];
+      assert.ok(named.length > 0, alert);
+      const labels = named.flatMap(([, name, label]) => {
+        const metric = metrics.find((one) => one.name === name);
+        assert.ok(metric !== undefined, `${alert}: ${name}`);
+        assert.ok(label === undefined || metric.labels.includes(label), `${alert}: ${label}`);
+        return metric.labels;
+      });
+      const shown = [...annotations.summary.matchAll(/\$labels\.(\w+)/g)].map(
+        ([, label = ""]) => label,
+      );
+      assert.deepEqual(
+        shown.filter((label) => !labels.includes(label)),
+        [],
+        alert,
+      );
+    }
   });
 
   it("gives secrets as files: none stands in the environment", () => {

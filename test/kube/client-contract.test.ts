@@ -3,8 +3,15 @@ import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { createSecureServer, type Http2SecureServer } from "node:http2";
 import { type AddressInfo, type Socket } from "node:net";
-import { type Cluster, KubeConfig, VersionApi, Watch } from "@kubernetes/client-node";
+import {
+  type Cluster,
+  KubeConfig,
+  type KubernetesObject,
+  VersionApi,
+  Watch,
+} from "@kubernetes/client-node";
 import { keepConnections } from "../../src/kube/kept-connections.js";
+import { SteadyInformer } from "../../src/kube/steady-informer.js";
 import { SteadyWatch } from "../../src/kube/steady-watch.js";
 import { until } from "../scenario/until.js";
 import { writeServerCertificate } from "../support/certificates.js";
@@ -133,7 +140,7 @@ describe(`Watch of ${library}`, () => {
 
   async function watching(silenceMs: number) {
     const seen = { events: 0, ends: [] as unknown[] };
-    const watch = new SteadyWatch(config, { silenceMs, onOpen: () => {} });
+    const watch = new SteadyWatch(config, { silenceMs, onOpen: () => {}, onLost: () => {} });
     const controller = await watch.watch(
       "/watch",
       {},
@@ -166,5 +173,52 @@ describe(`Watch of ${library}`, () => {
     await until("more is told than fits into that time", () => seen.events > longMs / beatMs + 4);
     assert.deepEqual(seen.ends, [], `${library} counts Watch.requestTimeoutMs from the begin`);
     controller.abort();
+  });
+});
+
+/** What src/kube/steady-informer.ts takes for granted of a class that keeps it private. */
+describe(`ListWatch of ${library}`, () => {
+  it("lists anew after a watch that the API server ends, and goes on after one that is silent", async () => {
+    const asked: string[] = [];
+    let isFirst = true;
+    const server = createServer((request, response) => {
+      asked.push(
+        `watch from ${new URL(request.url ?? "", "http://a").searchParams.get("resourceVersion")}`,
+      );
+      response.writeHead(200).flushHeaders();
+      if (isFirst) response.end();
+      isFirst = false;
+    });
+    const url = `http://127.0.0.1:${await listening(server)}`;
+    const versions = ["800", "500"];
+    const informer = new SteadyInformer<KubernetesObject>({
+      config: configOf({ server: url, skipTLSVerify: true }),
+      random: () => 0,
+      silenceMs: 500,
+      path: "/watch",
+      list: () => {
+        asked.push("list");
+        return Promise.resolve({
+          items: [],
+          metadata: { resourceVersion: versions.shift() ?? "" },
+        });
+      },
+      onOpen: () => {},
+      onPut: () => {},
+      onRemove: () => {},
+      onError: () => {},
+    });
+    informer.start();
+    await until("it has watched three times", () => asked.length >= 5, 60_000);
+    informer.stop();
+    server.closeAllConnections();
+    server.close();
+    assert.deepEqual(asked.slice(0, 5), [
+      "list",
+      "watch from 800",
+      "list",
+      "watch from 500",
+      "watch from 500",
+    ]);
   });
 });

@@ -24,6 +24,9 @@ export interface ShownObject {
   readonly status?: Readonly<Record<string, unknown>>;
 }
 
+/** Of a controller in a test. */
+export const watchArguments = ["--period", "1", "--providers", "local,aws"] as const;
+
 const apiPath = "/apis/cluster.k8s.io/v1alpha1";
 /** Resources by the names that kubectl takes. */
 const resources = {
@@ -68,9 +71,9 @@ export class WatchRig {
     removeFolder(this.folder);
   }
 
-  /** A controller that looks for drift every second unless told otherwise. */
+  /** A controller that looks for drift every second unless told otherwise, and offers all providers of the release. */
   watch(...args: string[]): Command {
-    return this.sandbox.start("watch", "--period", "1", ...args);
+    return this.sandbox.start("watch", ...watchArguments, ...args);
   }
 
   /**

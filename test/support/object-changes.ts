@@ -31,7 +31,11 @@ export class ObjectChanges {
     watched: readonly WatchedObjects[],
   ): Promise<ObjectChanges> {
     const begun = new ObjectChanges(watched);
-    const watch = new SteadyWatch(config, { silenceMs: 600_000, onOpen: () => undefined });
+    const watch = new SteadyWatch(config, {
+      silenceMs: 600_000,
+      onOpen: () => undefined,
+      onLost: () => undefined,
+    });
     for (const { path } of watched) {
       const take = (type: string, object: KubernetesObject) =>
         begun.changes.push({ path, isGone: type === "DELETED", object });

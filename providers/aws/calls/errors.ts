@@ -101,7 +101,7 @@ export function translated(error: unknown, { action, changes, resource }: Failed
 
 /** The end of what EC2 says of a refusal is for a machine: `aws sts decode-authorization-message` reads it. */
 function withoutCode(message: string): string {
-  return message.replace(/\s*Encoded authorization failure message: \S+/, "").trim();
+  return message.replace(/(?<!\s)\s*Encoded authorization failure message: \S+/, "").trim();
 }
 
 function denied(

@@ -92,7 +92,7 @@ function cloudController(values: Values, group: OwnerFacts["group"]): Maker | un
   const service = values.get("kubernetes.io/service-name");
   if (service !== undefined) return { by, about: `Service ${service}` };
   if (group?.name.startsWith("k8s-elb-") !== true) return undefined;
-  const [, named] = /\(([^()\s]+\/[^()\s]+)\)$/.exec(group.description) ?? [];
+  const [, named] = /\(([^()\s/]+\/[^()\s]+)\)$/.exec(group.description) ?? [];
   return named === undefined ? { by } : { by, about: `Service ${named}` };
 }
 

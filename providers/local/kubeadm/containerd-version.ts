@@ -19,6 +19,6 @@ function answerOf(program: string, ...args: readonly string[]): string {
 }
 
 function versionIn(text: string): RuntimeTerms | undefined {
-  const [version] = /\d+\.\d+\.\d+/.exec(text) ?? [];
+  const [version] = /(?<!\d)\d+\.\d+\.\d+/.exec(text) ?? [];
   return version === undefined ? undefined : { name: "containerd", version };
 }

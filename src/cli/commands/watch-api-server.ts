@@ -1,3 +1,4 @@
+import { offeredProviders } from "../../../providers/offered.js";
 import { CapstanError } from "../../api/error.js";
 import { ControllerManager } from "../../controller/controller-manager.js";
 import { createLog } from "../../controller/log.js";
@@ -21,7 +22,7 @@ export async function watchApiServer(
   const manager = new ControllerManager({
     settings: controllerSettings(options, context),
     config: keepConnections(connect({ ...options, env })),
-    providers: context.providers.all,
+    providers: offeredProviders(context.providers.all, options.providers),
     openWorkspace: () => openWorkspace(options, context),
     leaseNamespace: options.leaseNamespace,
     metricsAddress: options.metricsAddress,

@@ -104,10 +104,15 @@ function stackOf(key: string): string {
 }
 
 /** Throws BAD_USAGE for what makes no sense with files. */
-function refuseUnfit({ file, metricsAddress }: WatchOptions): void {
+function refuseUnfit({ file, metricsAddress, providers }: WatchOptions): void {
   if (file.includes("-")) {
     throw badUsage("cannot watch standard input: it is read once", {
       hint: "name files, folders or patterns with -f",
+    });
+  }
+  if (providers !== undefined) {
+    throw badUsage("--providers is for the objects of an API server, not for -f", {
+      hint: "manifests in files may use every provider",
     });
   }
   if (metricsAddress === undefined) return;

@@ -25,6 +25,8 @@ export interface WatchOptions extends GlobalOptions, ManifestOptions, Connection
   readonly concurrency: number;
   readonly timeout: number;
   readonly deadline: number;
+  /** Those that objects of an API server may use; all but local without. */
+  readonly providers?: readonly string[];
   /** Namespace of the Lease. */
   readonly leaseNamespace: string;
   /** Where metrics and probes are served; nowhere without. */

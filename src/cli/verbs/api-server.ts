@@ -6,6 +6,8 @@ import { does } from "../execute.js";
 import type { WatchOptions } from "../commands/watch-options.js";
 import { defaultMaxSharePercent, pruneGraceMinutes } from "../../sweep/limits.js";
 import {
+  engineCount,
+  names,
   percentage,
   seconds,
   wholeNumber,
@@ -20,7 +22,10 @@ export function addApiServerVerbs(program: Command): void {
   const install = withConnection(program.command("install"))
     .description("make the kinds known to an API server, and wait until it serves them")
     .option("--dry-run", "let the API server say what would change")
-    .option("--force", "replace definitions of a newer release, and fields that others manage");
+    .option(
+      "--force",
+      "replace our definitions of a newer release, and fields of them that others manage",
+    );
   withExamples(install, [
     ["capstan install", "into the current context; again at any time"],
     ["capstan install --context prod --dry-run", "what would change there"],
@@ -49,8 +54,18 @@ export function addWatchVerb(program: Command): void {
       defaultMaxSharePercent,
     )
     .option("--period <seconds>", "between two looks for drift, e.g. 30s", seconds, 30)
-    .option("--engines <count>", "engines at the same time", wholeNumber, 2)
+    .option(
+      "--engines <count>",
+      "engines at the same time, one of them for namespaces that have none",
+      engineCount,
+      3,
+    )
     .option("--concurrency <count>", "clusters at the same time", wholeNumber, 500)
+    .option(
+      "--providers <names>",
+      "those that objects of an API server may use, with commas between (default: all but local)",
+      names,
+    )
     .option("--lease-namespace <name>", "where replicas agree on who leads", "default")
     .option("--metrics-address <address>", "serve /metrics, /healthz and /readyz there, e.g. :8080")
     .option("--cluster-metrics", "also series for each cluster")

@@ -10,10 +10,24 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** At least one. */
+export function engineCount(text: string): number {
+  const count = wholeNumber(text);
+  if (count === 0) throw new InvalidArgumentError("expected 1 or more");
+  return count;
+}
+
 export function percentage(text: string): number {
   const percent = wholeNumber(text);
   if (percent > 100) throw new InvalidArgumentError("expected 0 to 100");
   return percent;
+}
+
+/** "local,aws": at least one name. */
+export function names(text: string): readonly string[] {
+  const all = text.split(",").map((name) => name.trim());
+  if (all.includes("")) throw new InvalidArgumentError("expected names with commas between");
+  return all;
 }
 
 /** "1.34.2" for "v1.34.2" and "1.34.2". */

@@ -39,7 +39,7 @@ export class BoundedObjects {
 
   async list(folder: string): Promise<readonly string[]> {
     const { prefix } = this.options;
-    const plain = folder.replace(/\/+$/, "");
+    const plain = folder.replace(/(?<!\/)\/+$/, "");
     const keys = await this.within(`list ${plain}`, (signal) =>
       this.store.list(`${prefix}${plain}`, signal),
     );

@@ -92,7 +92,7 @@ interface UrlPlace {
 }
 
 function placeIn({ authority, path }: BackendUrl): UrlPlace | undefined {
-  const parts = /^(?:([^:]*)(?::(.*))?@)?(\[[^\]]*\]|[^:@]*)(?::(\d*))?$/.exec(authority);
+  const parts = /^(?:([^:]*)(?::(.*))?@)?(\[[^\]@]*\]|[^:@]*)(?::(\d*))?$/.exec(authority);
   if (parts === null) return undefined;
   const [user, password, host] = [parts[1], parts[2], parts[3]].map((part = "") =>
     decodedPart(part),

@@ -28,7 +28,7 @@ export function ambientStateDir(env: NodeJS.ProcessEnv, cwd: string): string {
 /** The folder of a file backend; undefined for other backends and for forms only Pulumi understands. */
 export function fileBackendRoot(backendUrl: string): string | undefined {
   if (!backendUrl.startsWith("file:///")) return undefined;
-  return decodeURIComponent(new URL(backendUrl.replace(/\?.*$/, "")).pathname);
+  return decodeURIComponent(new URL(backendUrl.replace(/\?.*/s, "")).pathname);
 }
 
 /** A text with URLs in it as people may see it: what stands for a password is left out. Pure. */

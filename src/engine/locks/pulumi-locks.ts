@@ -167,7 +167,7 @@ const neverHeld: PulumiLock = { pid: 0, user: "", host: "", since: "", wasNeverH
  * Source: https://github.com/pulumi/pulumi/blob/v3.259.0/pkg/backend/diy/lock.go, checkForLock.
  */
 export function locksToldOf(text: string): PulumiLock[] {
-  const told = /: created by (\S+)@(\S+) \(pid (\d+)\) at (\S+)/g;
+  const told = /: created by (\S+)@([^\s@]+) \(pid (\d+)\) at (\S+)/g;
   return [...text.matchAll(told)].map(([, user = "", host = "", pid = "0", since = ""]) => ({
     pid: Number(pid),
     user,

@@ -7,7 +7,8 @@ import { undoText } from "../../plan/undo/undo-text.js";
 import { withThousands } from "../alike.js";
 import { codePart, type CodePart, folded } from "../code-part.js";
 import { fitParts, type Part } from "../fitting.js";
-import { bytesOf, commentRoom, cutTo, inlineCode, inlineText } from "../markdown-text.js";
+import { cutTo } from "../../api/bounded-text.js";
+import { bytesOf, commentRoom, inlineCode, inlineText } from "../markdown-text.js";
 import { planMermaid } from "./plan-mermaid.js";
 import { changedRows, type Row, rowText, undoRows, unchangedRows, waveRows } from "../plan-rows.js";
 import {

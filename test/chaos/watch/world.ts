@@ -7,6 +7,7 @@ import { clearFaults } from "../../scenario/cloud-faults.js";
 import { type CloudRow, type Deployment, mutationsIn } from "../../scenario/ledger-judge.js";
 import { Sandbox, type SandboxOptions, sharedBackend } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
+import { watchArguments } from "../../scenario/watch-rig.js";
 import { ApiServer } from "../../support/api-server.js";
 import { Postgres } from "../../support/postgres.js";
 import { type ManifestObject, stackOf } from "../targets.js";
@@ -143,7 +144,7 @@ export class WatchWorld {
     if (machine === undefined) throw new Error("a world has a machine");
     this.opened += 1;
     const door = await this.gate.open(`replica-${this.opened}`);
-    const args = ["--period", "1", "--kubeconfig", door.kubeconfig];
+    const args = [...watchArguments, "--kubeconfig", door.kubeconfig];
     const command = machine.sandbox.start("watch", ...args);
     const replica = { command, door, machine };
     this.replicas.push(replica);

@@ -156,7 +156,7 @@ const mostUserData = 16_384;
 
 function userDataOf(base64: string | undefined): string | undefined {
   if (base64 === undefined || base64 === "") return undefined;
-  if (!/^[A-Za-z0-9+/\s]*={0,2}\s*$/.test(base64)) {
+  if (!/^[A-Za-z0-9+/\s]*(?:={1,2}\s*)?$/.test(base64)) {
     throw invalidValue("Invalid BASE64 encoding of user data.");
   }
   const { length } = Buffer.from(base64, "base64");

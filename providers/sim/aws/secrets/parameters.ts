@@ -83,7 +83,7 @@ const getParameters: Handler = (scope, params) => {
 const getParametersByPath: Handler = (scope, params) => {
   const isClear = params.flag("WithDecryption") ?? false;
   const isDeep = params.flag("Recursive") ?? false;
-  const path = params.required("Path").replace(/\/*$/, "/");
+  const path = params.required("Path").replace(/(?<!\/)\/*$/, "/");
   const rows = scope.db
     .all("parameters")
     .filter(({ id }) => id.startsWith(path) && (isDeep || !id.slice(path.length).includes("/")));
