@@ -1,5 +1,4 @@
-import { timeText } from "../api/time-text.js";
-import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
+import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
 import { apiVersion, defaultRevisionHistoryLimit, type Kind } from "../api/schema.js";
@@ -10,7 +9,6 @@ import {
   revisionOf,
   setsToForget,
 } from "../sets/revisions.js";
-import { followsVersions, withChosen } from "../sets/versions.js";
 import {
   type ApiWrite,
   clusterFinalizer,
@@ -34,6 +32,7 @@ import {
 import { goingClassesText, releasedClasses } from "./machine-classes.js";
 import { machineStatusOf } from "./machine-status.js";
 import { followsTemplate, machinesOf, type MachineView } from "./machine-views.js";
+import { machineStatusWrites, refusedMachines, versionsIn } from "./machine-writes.js";
 import { type Redact, redactedCopy } from "./redaction.js";
 import {
   clusterConditionsOf,
@@ -61,7 +60,10 @@ interface ProjectionInput extends Omit<StatusInput, "machines" | "notice" | "mac
 export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrite[] {
   const { cluster } = live;
   if (cluster === undefined) return [];
-  if (input.view.isBlind === true) return wordsOf(cluster, input);
+  if (input.view.isBlind === true) {
+    const unshown = live.members.filter(({ status }) => status === undefined);
+    return [...wordsOf(cluster, input), ...refusedMachines(unshown, input)];
+  }
   const notice = goingClassesText(live);
   const projection = new Projection(
     cluster,
@@ -126,6 +128,10 @@ class Projection {
       ...this.setNames().flatMap((name) => this.setWrites(name)),
       ...(this.input.view.isSettled ? this.forgottenSets() : []),
       ...this.input.machines.flatMap((view) => this.machineWrites(view)),
+      ...refusedMachines(
+        this.ofKind("Machine").filter(({ metadata }) => !this.isKnown(metadata.name)),
+        this.input,
+      ),
       ...(this.input.view.isSettled ? this.leftMachines() : []),
       ...this.ofKind("MachineHealthCheck").flatMap((one) => this.healthCheckWrites(one)),
     ];
@@ -332,10 +338,11 @@ class Projection {
   }
 
   private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
-    const status = machineStatusOf(live, view, this.input);
-    const { lastUpdated: _last, ...shown } = live.status ?? {};
-    if (this.shown({ ...live, status: shown }, status).length === 0) return [];
-    return this.shown(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+    return machineStatusWrites(live, machineStatusOf(live, view, this.input), this.input);
+  }
+
+  private isKnown(name: string): boolean {
+    return this.input.machines.some(({ machine }) => machine.name === name);
   }
 
   private shown(on: LiveObject, status: object): ApiWrite[] {
@@ -344,14 +351,16 @@ class Projection {
 
   /** What was told of it before stays where nobody has looked since. */
   private healthCheckWrites(check: LiveObject): ApiWrite[] {
-    const { health } = this.input.view;
-    const found = health?.find((one) => one.check === check.metadata.name);
+    const { health, unmet } = this.input.view;
+    const { name } = check.metadata;
+    const found = health?.find((one) => one.check === name);
+    const failure = unmet?.failures.find((one) => one.kind === check.kind && one.name === name);
     const ownerReferences = this.ownedByCluster(check);
     return [
       ...patched(check, { metadata: { ...check.metadata, ownerReferences } }),
-      ...(found === undefined
+      ...(found === undefined && failure === undefined
         ? []
-        : this.shown(check, machineHealthCheckStatusOf(check, found, this.input))),
+        : this.shown(check, machineHealthCheckStatusOf(check, { found, failure }, this.input))),
     ];
   }
 
@@ -362,7 +371,7 @@ class Projection {
   /** A Machine that nothing has a host of: let go if somebody deletes it, deleted if a set made it. */
   private leftMachine(live: LiveObject): ApiWrite[] {
     const { name } = live.metadata;
-    if (this.input.machines.some(({ machine }) => machine.name === name)) return [];
+    if (this.isKnown(name)) return [];
     const isDerived = controllerOf(live) !== undefined;
     if (!isDerived && !isDeleting(live)) return [];
     // Freed first: while it is being deleted, a derived Machine is one that its set has to replace.
@@ -382,14 +391,4 @@ class Projection {
   private ofKind(kind: Kind): LiveObject[] {
     return [...this.byName.values()].filter((member) => member.kind === kind);
   }
-}
-
-/**
- * The versions that a user left out are written back, once those that are there are the recorded ones: a
- * choice for others would stand in the way of theirs. Source: docs/cluster-api.md#machine.
- */
-function versionsIn({ versions }: JsonObject, { machine }: MachineView): JsonObject {
-  const chosen = machine.spec.versions;
-  if (!isJsonObject(versions)) return chosen;
-  return followsVersions(chosen, versions) ? asJson(withChosen(versions, chosen)) : versions;
 }

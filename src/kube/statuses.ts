@@ -241,24 +241,38 @@ export function machineDeploymentStatusOf(
   };
 }
 
+/** What is known of a MachineHealthCheck; one of them is. */
+interface HealthCheckView {
+  readonly found: CheckedHealth | undefined;
+  /** Why the object is not used as it is written. */
+  readonly failure: ObjectFailure | undefined;
+}
+
 /** A MachineHealthCheck's status. Pure. */
 export function machineHealthCheckStatusOf(
   check: LiveObject,
-  { expected, healthy, allowed, isAllowed }: CheckedHealth,
+  { found, failure }: HealthCheckView,
   input: StatusInput,
 ): MachineHealthCheckStatus {
-  const type = "RemediationAllowed";
-  const message = `${expected - healthy} of ${counted(expected, "machine")} ${wordFor(expected - healthy, "is", "are")} unhealthy`;
-  const state: ConditionState = isAllowed
-    ? { type, status: "True", reason: type }
-    : { type, status: "False", reason: "TooManyUnhealthy", message };
-  return {
+  return omitUndefined({
     ...generation(input.generationOf(check)),
-    expectedMachines: expected,
-    currentHealthy: healthy,
-    remediationsAllowed: allowed,
-    conditions: conditionsIn(check, input, [state]),
-  };
+    expectedMachines: found?.expected,
+    currentHealthy: found?.healthy,
+    remediationsAllowed: found?.allowed,
+    conditions: conditionsIn(check, input, [remediation({ found, failure })]),
+  });
+}
+
+function remediation({ found, failure }: HealthCheckView): ConditionState {
+  const type = "RemediationAllowed";
+  if (failure !== undefined) {
+    return { type, status: "False", reason: failure.reason, message: failure.message };
+  }
+  if (found === undefined || found.isAllowed) return { type, status: "True", reason: type };
+  const { expected, healthy } = found;
+  const ill = expected - healthy;
+  const message = `${ill} of ${counted(expected, "machine")} ${wordFor(ill, "is", "are")} unhealthy`;
+  return { type, status: "False", reason: "TooManyUnhealthy", message };
 }
 
 /** Its own, or that of the first of its machines that failed for good, else of any. */
