@@ -3,8 +3,9 @@ import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
 import type { MachineStatus } from "../api/status.js";
 import { followsVersions, withChosen } from "../sets/versions.js";
 import type { ClusterView } from "../source/cluster-view.js";
-import { type ApiWrite, statusPatch } from "./api-write.js";
-import { isDeleting, type LiveObject } from "./live-object.js";
+import { machineAnnotationsAmong } from "../api/machine-annotations.js";
+import { type ApiWrite, machineFinalizer, released, statusPatch } from "./api-write.js";
+import { controllerOf, isDeleting, type LiveObject } from "./live-object.js";
 import { refusedMachineStatus } from "./machine-status.js";
 import type { MachineView } from "./machine-views.js";
 import { type Redact, redactedCopy } from "./redaction.js";
@@ -28,6 +29,22 @@ export function refusedMachines(
     if (!isRefused) return [];
     return machineStatusWrites(live, refusedMachineStatus(live, failure, input.view), input);
   });
+}
+
+/** Whether what is asked of the cluster changes when the object goes: see `intentOf`. Pure. */
+export function isInGoal(machine: LiveObject): boolean {
+  const isDiscarded = isDeleting(machine) && controllerOf(machine) !== undefined;
+  const says = Object.keys(machineAnnotationsAmong(machine.metadata.annotations)).length > 0;
+  return isDiscarded || says;
+}
+
+/** What becomes of a Machine that nothing has a host of: let go if somebody deletes it, deleted if a set made it. Pure. */
+export function leftMachine(live: LiveObject): ApiWrite[] {
+  const isDerived = controllerOf(live) !== undefined;
+  if (!isDerived && !isDeleting(live)) return [];
+  // Freed first: while it is being deleted, a derived Machine is one that its set has to replace.
+  const freed = released(live, [machineFinalizer]);
+  return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
 }
 
 /** The status with its time, which moves only with something else. Pure. */

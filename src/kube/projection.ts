@@ -15,7 +15,6 @@ import {
   machineFinalizer,
   type NewObject,
   patched,
-  released,
   statusPatch,
   withFinalizer,
 } from "./api-write.js";
@@ -32,7 +31,13 @@ import {
 import { goingClassesText, releasedClasses } from "./machine-classes.js";
 import { machineStatusOf } from "./machine-status.js";
 import { followsTemplate, machinesOf, type MachineView } from "./machine-views.js";
-import { machineStatusWrites, refusedMachines, versionsIn } from "./machine-writes.js";
+import {
+  isInGoal,
+  leftMachine,
+  machineStatusWrites,
+  refusedMachines,
+  versionsIn,
+} from "./machine-writes.js";
 import { type Redact, redactedCopy } from "./redaction.js";
 import {
   clusterConditionsOf,
@@ -132,7 +137,7 @@ class Projection {
         this.ofKind("Machine").filter(({ metadata }) => !this.isKnown(metadata.name)),
         this.input,
       ),
-      ...(this.input.view.isSettled ? this.leftMachines() : []),
+      ...this.leftMachines(),
       ...this.ofKind("MachineHealthCheck").flatMap((one) => this.healthCheckWrites(one)),
     ];
   }
@@ -364,19 +369,12 @@ class Projection {
     ];
   }
 
+  /** While a transaction is under way, those alone of which no goal speaks: letting go of others would change it. */
   private leftMachines(): ApiWrite[] {
-    return this.ofKind("Machine").flatMap((machine) => this.leftMachine(machine));
-  }
-
-  /** A Machine that nothing has a host of: let go if somebody deletes it, deleted if a set made it. */
-  private leftMachine(live: LiveObject): ApiWrite[] {
-    const { name } = live.metadata;
-    if (this.isKnown(name)) return [];
-    const isDerived = controllerOf(live) !== undefined;
-    if (!isDerived && !isDeleting(live)) return [];
-    // Freed first: while it is being deleted, a derived Machine is one that its set has to replace.
-    const freed = released(live, [machineFinalizer]);
-    return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
+    const { isSettled, progress } = this.input.view;
+    const left = this.ofKind("Machine").filter(({ metadata }) => !this.isKnown(metadata.name));
+    if (isSettled) return left.flatMap(leftMachine);
+    return progress === undefined ? [] : left.filter((one) => !isInGoal(one)).flatMap(leftMachine);
   }
 
   /** Deleting the Cluster takes its objects along; it controls none of them. */

@@ -52,7 +52,8 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
   const clusterSpec = target === undefined ? {} : providerValue(clusterIn(target).spec);
   const endpoints = provider.apiEndpoints?.(infrastructure, clusterSpec) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
-  const ready = wanted.filter(({ isReady }) => isReady).length;
+  const ready = machines.filter(({ isReady }) => isReady).length;
+  const isComplete = (count: number) => wanted.filter(({ isReady }) => isReady).length === count;
   const asked = view.unmet?.asked;
   const desired = asked === undefined ? wanted.length : machinesAskedFor(asked);
   const words = wordsIn(view, input.notice);
@@ -81,7 +82,7 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
     },
     apiEndpoints: endpoints.length > 0 ? endpoints : undefined,
     certificates: certificatesIn(input.certificates),
-    conditions: clusterConditionsOf(cluster, input, ready === desired, words.message),
+    conditions: clusterConditionsOf(cluster, input, isComplete(desired), words.message),
     providerStatus: infrastructure.length > 0 ? providerStatusOf(infrastructure, input) : undefined,
   });
 }
@@ -351,7 +352,7 @@ export function rolloutSetOf(
     replicas: members.filter(({ isWanted }) => isWanted).length,
     machines: members.map((one) => ({
       name: one.machine.name,
-      deleting: !one.isWanted,
+      deleting: one.isGoing,
       ready: one.isReady,
       available: isAvailable(one, about.minReadySeconds, about.nowMs),
     })),
