@@ -5,13 +5,13 @@ import { pausedAnnotation } from "../api/pause.js";
 import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { findServed, presentApiVersion } from "../api/served-versions.js";
-import { type Annotations, ownAnnotationPrefix } from "../api/update-policy.js";
+import type { Annotations } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import { machineAnnotationsAmong } from "../api/machine-annotations.js";
 import type { MachineAnnotations } from "../records/host-machine.js";
 import { deleteMarksAmong } from "../api/delete-marks.js";
-import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
 import type { IntentDetails, Intent } from "../source/intent.js";
+import { boundToAnnotation, clusterUidAnnotation, writtenAnnotations } from "./field-owners.js";
 import type { IdentitySource } from "./identity-cache.js";
 import {
   controllerOf,
@@ -23,24 +23,8 @@ import {
 import { keptGoalOf, type WrittenObject } from "./kept-goal.js";
 import { classesNamedBy } from "./machine-classes.js";
 
-/** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
-export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
-
-/**
- * On a Cluster: the `metadata.uid` of the object that the UID in the cloud was written on. No two objects have the
- * same, on whatever API servers, so what is copied with all annotations can be told from its original (ADR 32).
- */
-export const boundToAnnotation = `${ownAnnotationPrefix}bound-to`;
-
 /** What tools write about their own work: a change of it is no change of the goal. */
 const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
-/** What we write ourselves. */
-const writtenAnnotations = [
-  clusterUidAnnotation,
-  boundToAnnotation,
-  revisionAnnotation,
-  revisionHistoryAnnotation,
-];
 
 /** The provider of an object that may be wrong in every way. */
 function providerNamedBy(

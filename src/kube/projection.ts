@@ -19,7 +19,7 @@ import {
   withFinalizer,
 } from "./api-write.js";
 import { derivedMachine, derivedSet, derivedSpec } from "./derived-objects.js";
-import { boundToAnnotation, clusterUidAnnotation } from "./live-intent.js";
+import { boundToAnnotation, clusterUidAnnotation, releasedToUsers } from "./field-owners.js";
 import {
   controllerOf,
   isDeleting,
@@ -150,11 +150,12 @@ class Projection {
       clusterUid === undefined
         ? {}
         : { [clusterUidAnnotation]: clusterUid, [boundToAnnotation]: metadata.uid };
-    const wanted = {
+    const wanted = omitUndefined({
       ...metadata,
       finalizers: withFinalizer(cluster, clusterFinalizer),
       annotations: { ...metadata.annotations, ...mark },
-    };
+      managedFields: releasedToUsers(metadata.managedFields),
+    });
     return [
       ...patched(cluster, { metadata: wanted }),
       ...this.shown(cluster, clusterStatusOf(cluster, this.input)),
@@ -185,8 +186,7 @@ class Projection {
     const revision = current === undefined ? undefined : this.revisionIn(current);
     const { annotations } = deployment.metadata;
     const metadata = omitUndefined({
-      ...deployment.metadata,
-      ownerReferences: this.ownedByCluster(deployment),
+      ...this.usersMetadata(deployment),
       annotations:
         revision === undefined ? annotations : { ...annotations, [revisionAnnotation]: revision },
     });
@@ -250,8 +250,7 @@ class Projection {
   }
 
   private writtenSet(set: LiveObject): ApiWrite[] {
-    const metadata = { ...set.metadata, ownerReferences: this.ownedByCluster(set) };
-    return [...patched(set, { metadata }), ...this.shownSet(set)];
+    return [...patched(set, { metadata: this.usersMetadata(set) }), ...this.shownSet(set)];
   }
 
   private shownSet(set: LiveObject): ApiWrite[] {
@@ -332,9 +331,8 @@ class Projection {
     return [
       ...patched(live, {
         metadata: omitUndefined({
-          ...metadata,
+          ...(isDerived ? metadata : this.usersMetadata(live)),
           finalizers: withFinalizer(live, machineFinalizer),
-          ownerReferences: isDerived ? metadata.ownerReferences : this.ownedByCluster(live),
         }),
         spec: providerID === undefined ? wantedSpec : { ...wantedSpec, providerID },
       }),
@@ -360,9 +358,8 @@ class Projection {
     const { name } = check.metadata;
     const found = health?.find((one) => one.check === name);
     const failure = unmet?.failures.find((one) => one.kind === check.kind && one.name === name);
-    const ownerReferences = this.ownedByCluster(check);
     return [
-      ...patched(check, { metadata: { ...check.metadata, ownerReferences } }),
+      ...patched(check, { metadata: this.usersMetadata(check) }),
       ...(found === undefined && failure === undefined
         ? []
         : this.shown(check, machineHealthCheckStatusOf(check, { found, failure }, this.input))),
@@ -375,6 +372,16 @@ class Projection {
     const left = this.ofKind("Machine").filter(({ metadata }) => !this.isKnown(metadata.name));
     if (isSettled) return left.flatMap(leftMachine);
     return progress === undefined ? [] : left.filter((one) => !isInGoal(one)).flatMap(leftMachine);
+  }
+
+  /** What users write of their own objects stays theirs. */
+  private usersMetadata(live: LiveObject): LiveObject["metadata"] {
+    const { metadata } = live;
+    return omitUndefined({
+      ...metadata,
+      ownerReferences: this.ownedByCluster(live),
+      managedFields: releasedToUsers(metadata.managedFields),
+    });
   }
 
   /** Deleting the Cluster takes its objects along; it controls none of them. */
