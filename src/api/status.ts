@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from "typebox";
 import type { JsonObject } from "./json.js";
-import { closed } from "./schema-parts.js";
+import { closed, mapList } from "./schema-parts.js";
 
 /** What a Cluster as a whole is doing, in one word. */
 const clusterPhases = {
@@ -99,8 +99,9 @@ const conditions = Type.Optional(
       "A condition.",
     ),
     {
+      ...mapList("type"),
       description:
-        "Ready: all that is asked for is there. Progressing: work on it is under way. For kubectl wait.",
+        "Ready: all that is asked for is there. Progressing: work on it is under way. For kubectl wait. Those of other controllers stay.",
     },
   ),
 );
@@ -211,6 +212,9 @@ const nodeCondition = closed(
   {
     type: Type.String({ description: "Type of the condition, e.g. Ready." }),
     status: Type.String({ description: "True, False or Unknown." }),
+    observedGeneration: count(
+      "Of other controllers: the generation of the Machine that this is about.",
+    ),
     lastHeartbeatTime: time("Not written, as it would move all the time."),
     lastTransitionTime: time("When the status last changed."),
     reason: text("Why, in one word."),
@@ -263,6 +267,7 @@ const machineStatus = closed(
     addresses: Type.Optional(Type.Array(address, { description: "Addresses of the host." })),
     conditions: Type.Optional(
       Type.Array(nodeCondition, {
+        ...mapList("type"),
         description:
           "Conditions of the Node, or the one that its provider tells: Ready. While the host goes, Deleting and DrainingSucceeded, too.",
       }),

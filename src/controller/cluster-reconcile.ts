@@ -2,13 +2,13 @@ import { asNodesTell, shownIn } from "../plan/observation.js";
 import { type CapstanError, isCapstanError, messageOf } from "../api/error.js";
 import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import { objectsOf } from "../api/types.js";
+import { type Desired, objectsOf } from "../api/types.js";
 import { type MachineHealth, healthOf, type HealthRules } from "../drift/health.js";
 import { expiringHosts, nextRenewalMs } from "../drift/renewal.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
-import { type ApplyResult, newHostsText } from "../engine/operations/apply-result.js";
+import type { ApplyResult } from "../engine/operations/apply-result.js";
 import type { Observation } from "../engine/run/observe.js";
 import { callContext } from "../engine/run/handler-session.js";
 import type { StackState } from "../engine/backend/state.js";
@@ -16,9 +16,7 @@ import { comesFirst, type Survey, survey } from "../engine/operations/survey.js"
 import type { KeySource } from "../engine/run/run-keys.js";
 import type { RunEvent } from "../engine/run/run-event.js";
 import type { ClusterView, Progress, Unmet } from "../source/cluster-view.js";
-import { isOpen } from "../records/prior-state.js";
 import type { Plan } from "../plan/plan.js";
-import { RefusedRemovals } from "../plan/refusals/protection.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { StatusWriter } from "./status-writer.js";
 import { driftStatusOf } from "./drift-status.js";
@@ -26,15 +24,18 @@ import type { FailedAttempt, ClusterState } from "./cluster-state.js";
 import { type FailurePlaces, objectFailuresOf, transientFailureOf } from "./object-failures.js";
 import { progressAfter, firstProgress, phaseDuring } from "./progress-view.js";
 import type { WorkOutcome } from "./queue.js";
-import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
+import type { ReconcilerOptions, Want, WorkEngine, WrongWant } from "./reconciler-options.js";
 import { nodesDigestOf } from "./poll-nodes.js";
+import { heldText, isTakenBack } from "./failed-result.js";
+import type { Goal } from "./goal.js";
+import { Refusals } from "./refusals.js";
 import { observedDigestOf } from "./shared-listing.js";
-import { terminalErrorOf } from "./terminal-error.js";
 
 /** What one work on a cluster is done with. */
 interface ReconcileRequest {
   readonly key: string;
-  readonly intent: Want;
+  readonly intent: Want | WrongWant;
+  readonly goal: Goal;
   readonly cluster: ClusterState;
   readonly provider: InfrastructureProvider;
   readonly engine: WorkEngine;
@@ -48,27 +49,37 @@ export class ClusterReconcile {
   private progress: Progress | undefined;
   /** What failed a moment ago, and is not tried again yet. */
   private readonly failedAttempt: FailedAttempt | undefined;
-  /** What the objects ask for and nobody has allowed. */
-  private refused: CapstanError | undefined;
+  private readonly refusals: Refusals;
   /** What is taken back, or was. */
   private unmet: Unmet | undefined;
 
   constructor(
     private readonly options: ReconcilerOptions,
     private readonly request: ReconcileRequest,
+    private readonly state: StackState,
   ) {
-    const { key, provider, cluster } = request;
-    this.failedAttempt = cluster.heldAttempt(options.clock.now());
+    const { key, provider, cluster, goal } = request;
+    const nowMs = options.clock.now();
+    this.refusals = new Refusals({ key, records: state, nowMs }, goal.wrong);
+    this.failedAttempt = cluster.heldAttempt(nowMs);
     this.statusWriter = new StatusWriter(
       (view) => options.source.show(key, view, provider),
       options.clock,
     );
   }
 
-  async go(state: StackState): Promise<WorkOutcome> {
+  async go(): Promise<WorkOutcome> {
     const { sink } = this.options;
-    const { key, cluster } = this.request;
-    const found = await this.surveyAllowed(state);
+    const { key, cluster, goal } = this.request;
+    const { state } = this;
+    const found = await this.refusals.surveyAllowed({
+      desired: goal.desired,
+      state,
+      // What failed a moment ago is not tried again yet, but what runs is kept running.
+      keepsRevision: this.failedAttempt !== undefined,
+      survey: ({ desired, keepsRevision }) => this.survey(state, desired, keepsRevision),
+    });
+    this.tellRefusals();
     const { judged } = found;
     if (judged !== undefined && cluster.driftSeen(judged))
       sink(key, { kind: "drift", drift: judged });
@@ -76,32 +87,22 @@ export class ClusterReconcile {
     return this.apply(state, found);
   }
 
-  /**
-   * What a cluster would lose by accident is held, and what runs is kept running meanwhile. In the middle
-   * of a transaction nothing is done: neither what is asked for now nor what was asked for is wanted.
-   */
-  private async surveyAllowed(state: StackState): Promise<Survey> {
-    try {
-      return await this.survey(state, this.failedAttempt !== undefined);
-    } catch (error) {
-      const isHeldBack = error instanceof RefusedRemovals && state.revision !== undefined;
-      if (!isHeldBack || isOpen(state)) throw error;
-      const { key, cluster } = this.request;
-      this.refused = error;
-      const told = cluster.view?.terminalError?.message;
-      if (told !== terminalErrorOf(error)?.message)
-        this.options.sink(key, { kind: "refused", error });
-      return this.survey(state, true);
-    }
+  /** Once, until something else is refused. */
+  private tellRefusals(): void {
+    const { key, cluster } = this.request;
+    const { all, failures, terminalError } = this.refusals;
+    if (cluster.view?.terminalError?.message === terminalError?.message) return;
+    for (const error of all) this.options.sink(key, { kind: "refused", error });
+    for (const failure of failures) this.options.sink(key, { kind: "object failed", failure });
   }
 
-  private survey(state: StackState, keepsRevision: boolean): Promise<Survey> {
+  private survey(state: StackState, desired: Desired, keepsRevision: boolean): Promise<Survey> {
     const { clock, by, deadlineMs, source } = this.options;
     const { intent, provider, signal, cluster } = this.request;
     const revision = state.revision?.target;
     return survey(
       omitUndefined({
-        desired: intent.desired,
+        desired,
         positionOf: intent.positionOf,
         provider,
         state,
@@ -109,12 +110,11 @@ export class ClusterReconcile {
         discarded: intent.discarded,
         deleteMarks: intent.deleteMarks,
         removal: { released: intent.released ?? [] },
-        // What failed a moment ago is not tried again yet, but what runs is kept running.
         instead: keepsRevision ? revision : undefined,
         adopt: intent.clusterUid ?? false,
         driftRules: {
           leaves: "byPolicy",
-          objects: objectsOf(intent.desired),
+          objects: objectsOf(desired),
           memory: cluster.drift,
           nowMs: clock.now(),
           heals: { liveAnnotations: intent.liveAnnotations },
@@ -144,14 +144,14 @@ export class ClusterReconcile {
       state,
       observation,
       omitUndefined({
-        phase: this.refused !== undefined ? "Failed" : frozen === undefined ? "Running" : "Frozen",
+        phase: this.isRefused ? "Failed" : frozen === undefined ? "Running" : "Frozen",
         isSettled: true,
         message: failedAttempt?.message,
         judged,
       }),
     );
     if (failedAttempt === undefined) cluster.succeeded();
-    if (failedAttempt === undefined && this.refused === undefined)
+    if (failedAttempt === undefined && !this.isRefused)
       this.options.source.noteKept(this.request.key);
     await this.show(view);
     const { nextMs } = this.health(state, observation);
@@ -272,7 +272,7 @@ export class ClusterReconcile {
       const isAiling = this.health(state, observation).unhealthy.size > 0;
       const isExpiring = expiringHosts(state, observation, this.healthRules()).size > 0;
       const more = isFirst || isAiling || isExpiring || (judged?.items.length ?? 0) > 0;
-      if (more || this.failedAttempt !== undefined || this.refused !== undefined) {
+      if (more || this.failedAttempt !== undefined || this.isRefused) {
         await this.show(this.view(state, observation, { phase: "Running", isSettled: true }));
         return { kind: "retryAfter", ms: 0 };
       }
@@ -331,7 +331,7 @@ export class ClusterReconcile {
     );
     return {
       failures,
-      asked: request.intent.desired,
+      asked: request.goal.desired,
       machines: plan.target.machines.filter(({ name }) => failed.has(name)),
     };
   }
@@ -340,14 +340,23 @@ export class ClusterReconcile {
     return { key: this.request.key, target, records, nowMs: this.options.clock.now() };
   }
 
+  private get isRefused(): boolean {
+    return this.refusals.all.length > 0;
+  }
+
   /** What is asked for and not there, as far as is known now. */
   private unmetNow(): Unmet | undefined {
-    const { cluster, intent } = this.request;
+    const { cluster, goal } = this.request;
     // An attempt that is repeated has failed before, until it does not.
     const attempt = this.progress === undefined ? this.failedAttempt : cluster.failedAttempt;
     const known = this.unmet ?? attempt?.unmet;
-    if (known !== undefined || this.refused === undefined) return known;
-    return { failures: [], asked: intent.desired, machines: [] };
+    if (!this.isRefused) return known;
+    const { failures = [], machines = [] } = known ?? {};
+    return {
+      failures: [...this.refusals.failures, ...failures],
+      asked: goal.desired,
+      machines,
+    };
   }
 
   /** The last status of this work, or of a part of it. Throws what showing it failed with. */
@@ -361,8 +370,9 @@ export class ClusterReconcile {
   }
 
   private healthRules(): HealthRules {
-    const { desired, liveAnnotations } = this.request.intent;
-    return { objects: objectsOf(desired), nowMs: this.options.clock.now(), liveAnnotations };
+    const { goal, intent } = this.request;
+    const nowMs = this.options.clock.now();
+    return { objects: objectsOf(goal.desired), nowMs, liveAnnotations: intent.liveAnnotations };
   }
 
   private view(
@@ -378,7 +388,7 @@ export class ClusterReconcile {
     const { clock } = this.options;
     const { progress } = this;
     const { planned, isDrift = false, judged, phase, message, isSettled } = about;
-    const terminalError = about.terminalError ?? (this.refused && terminalErrorOf(this.refused));
+    const terminalError = about.terminalError ?? this.refusals.terminalError;
     const clusterUid = state.transaction?.clusterUid ?? planned?.transaction.clusterUid;
     const driftStatus = driftStatusOf(judged);
     const unmet = this.unmetNow();
@@ -403,26 +413,3 @@ export class ClusterReconcile {
     });
   }
 }
-
-function heldText(result: Exclude<ApplyResult, { kind: "done" }>): string {
-  const { failure } = result;
-  switch (result.kind) {
-    case "rolledBack":
-      return `taken back as revision ${result.number}${newHostsText(result)}: ${failure.message}`;
-    case "stopped":
-      return `${stoppedText[result.result]}: ${failure.message}`;
-  }
-}
-
-/** Whether the last revision can be kept to meanwhile: not beyond a point of no return. */
-function isTakenBack(result: Exclude<ApplyResult, { kind: "done" }>): boolean {
-  return result.kind === "rolledBack" || !["forwardOnly", "kept"].includes(result.result);
-}
-
-const stoppedText = {
-  untouched: "nothing was changed",
-  kept: "what exists is kept",
-  forwardOnly: "past its point of no return, so there is only forward",
-  owing: "committed, but not all that it supersedes is deleted",
-  incomplete: "rolled back incompletely",
-} as const;

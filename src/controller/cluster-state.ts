@@ -89,7 +89,7 @@ export class ClusterState {
   /** Work on it begins. A failure counts against what failed alone, and nothing but a wanted cluster is settled. */
   asked({ kind, digest }: Pick<Intent, "kind" | "digest">): void {
     this.askedDigest = digest;
-    if (kind !== "want") this.unsettled();
+    if (kind !== "want" && kind !== "invalid") this.unsettled();
     else if (this.failure?.digest !== digest) this.failure = undefined;
   }
 

@@ -1,8 +1,10 @@
 import { CapstanError, type ErrorCode } from "../api/error.js";
+import { isKind, isSharedKind } from "../api/schema.js";
 import type { ErrorReason } from "../api/status.js";
 import { type FailedResource, ResourcesFailed } from "../engine/run/failures.js";
 import type { ResourceEvent } from "../dynamic/resource-event.js";
 import { type NodeKey, nodeKey } from "../graph/graph.js";
+import { BadInput } from "../manifest/bad-input.js";
 import { diagnosisText, type Diagnostic } from "../manifest/diagnostic.js";
 import { objectOf } from "../manifest/object-parts.js";
 import { RefusedChange, type Refusal } from "../plan/refused-change.js";
@@ -56,7 +58,7 @@ export function objectFailuresOf(error: CapstanError, places: FailurePlaces): Ob
       })),
     );
   }
-  if (!(error instanceof WrongObjects)) return [];
+  if (!(error instanceof WrongObjects || error instanceof BadInput)) return [];
   return error.diagnostics.flatMap((diagnostic) => {
     const { kind = "", name = "" } = objectOf(diagnostic) ?? {};
     if (!isShown(kind)) return [];
@@ -149,7 +151,7 @@ function clusterIn({ key }: FailurePlaces): Pick<ObjectFailure, "kind" | "name">
 }
 
 function isShown(kind: string): kind is ObjectFailure["kind"] {
-  return ["Cluster", "Machine", "MachineSet", "MachineDeployment"].includes(kind);
+  return isKind(kind) && !isSharedKind(kind);
 }
 
 /** Machines of one set are refused for one reason, once. */

@@ -10,6 +10,9 @@ import type { EventSink } from "./reconcile-event.js";
 /** What is asked of a cluster that shall be there. */
 export type Want = Extract<Intent, { kind: "want" }>;
 
+/** What is asked of a cluster some of whose objects are wrong. */
+export type WrongWant = Extract<Intent, { kind: "invalid" }>;
+
 /** What work on one stack needs of an engine. */
 export type WorkEngine = StackEngine & Pick<Engine, "ensureStack">;
 

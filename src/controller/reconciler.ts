@@ -21,8 +21,9 @@ import { StatusWriter } from "./status-writer.js";
 import { ClusterState } from "./cluster-state.js";
 import { ClusterReconcile } from "./cluster-reconcile.js";
 import type { WorkOutcome } from "./queue.js";
-import { objectFailuresOf, WrongObjects } from "./object-failures.js";
-import type { ReconcilerOptions, Want, WorkEngine } from "./reconciler-options.js";
+import { goalIn, goalOf } from "./goal.js";
+import { objectFailuresOf } from "./object-failures.js";
+import type { ReconcilerOptions, Want, WorkEngine, WrongWant } from "./reconciler-options.js";
 import { observedDigestOf } from "./shared-listing.js";
 import { terminalErrorOf } from "./terminal-error.js";
 
@@ -80,8 +81,6 @@ export class Reconciler {
           sink(key, { kind: "forgotten" });
           await source.forget(key);
           return done;
-        case "invalid":
-          throw new WrongObjects(key, intent.diagnostics);
         case "paused":
           sink(key, { kind: "paused", reason: intent.reason });
           await this.showAsItIs(key, { phase: "Paused", message: intent.reason });
@@ -89,6 +88,7 @@ export class Reconciler {
         case "remove":
           return await this.remove(key, intent);
         case "want":
+        case "invalid":
           for (const warning of cluster.warned(this.warningsOf(intent))) {
             sink(key, { kind: "warned", warning });
           }
@@ -101,9 +101,11 @@ export class Reconciler {
     }
   }
 
-  private warningsOf({ desired, positionOf, warnings = [] }: Want): Diagnostic[] {
+  private warningsOf(intent: Want | WrongWant): Diagnostic[] {
     const { timeoutMs } = this.options;
-    return [...warnings, ...timeoutWarnings(desired, timeoutMs / 1_000, positionOf)];
+    const { positionOf, warnings = [] } = intent;
+    if (intent.kind === "invalid") return [...warnings];
+    return [...warnings, ...timeoutWarnings(intent.desired, timeoutMs / 1_000, positionOf)];
   }
 
   /** What an error means for when to try again. */
@@ -141,36 +143,39 @@ export class Reconciler {
 
   private async reconcileWanted(
     signal: AbortSignal,
-    work: { readonly key: string; readonly intent: Want; readonly cluster: ClusterState },
+    work: {
+      readonly key: string;
+      readonly intent: Want | WrongWant;
+      readonly cluster: ClusterState;
+    },
   ): Promise<WorkOutcome> {
-    const { source, clock } = this.options;
+    const { source, clock, providers } = this.options;
     const { key, intent, cluster } = work;
-    const provider = providerFor(intent.desired.cluster, this.options.providers);
-    const rest = await this.restOf(work, provider);
-    if (rest !== undefined) return rest;
-    await source.claim(key);
-    // What was asked for when this was begun may be over by now, and its objects gone: then the claim
-    // keeps nothing.
-    if (source.intentOf(key).digest !== intent.digest) return { kind: "retryAfter", ms: 0 };
-    const stack = stackNameOf(intent.desired.cluster);
-    return this.options.withStack(stack, async (engine) => {
+    // Whatever the records say: a Cluster keeps its provider, and credentials are those of the objects.
+    const known = goalOf(key, intent, cluster.view?.records);
+    if (known !== undefined) {
+      const rest = await this.restOf(work, providerFor(known.desired.cluster, providers));
+      if (rest !== undefined) return rest;
+      await source.claim(key);
+      // What was asked for when this was begun may be over by now, and its objects gone: then the claim
+      // keeps nothing.
+      if (source.intentOf(key).digest !== intent.digest) return { kind: "retryAfter", ms: 0 };
+    }
+    return this.options.withStack(stackOf(key), async (engine) => {
       signal.throwIfAborted();
+      const first = known ?? goalIn(key, intent, await engine.readState(stackOf(key)));
+      const provider = providerFor(first.desired.cluster, providers);
       await settleLastCalls(engine, provider, { clock, signal });
-      const state = await engine.readState(stack);
-      return new ClusterReconcile(this.options, {
-        key,
-        intent,
-        cluster,
-        provider,
-        engine,
-        signal,
-      }).go(state);
+      const state = await engine.readState(stackOf(key));
+      const goal = goalIn(key, intent, state);
+      const request = { key, intent, goal, cluster, provider, engine, signal };
+      return new ClusterReconcile(this.options, request, state).go();
     });
   }
 
   /** What to do about a cluster for which no engine has to be asked; undefined for any other. */
   private async restOf(
-    { key, intent, cluster }: { key: string; intent: Want; cluster: ClusterState },
+    { key, intent, cluster }: { key: string; intent: Want | WrongWant; cluster: ClusterState },
     provider: InfrastructureProvider,
   ): Promise<WorkOutcome | undefined> {
     const { source, clock } = this.options;
@@ -229,8 +234,7 @@ export class Reconciler {
     { clusterUid, provider, released = [], liveAnnotations }: Extract<Intent, { kind: "remove" }>,
   ): Promise<WorkOutcome> {
     const { source } = this.options;
-    const [namespace = "", name = ""] = key.split("/");
-    const stack = stackNameOf({ metadata: { namespace, name } });
+    const stack = stackOf(key);
     const isGone = await this.options.withStack(stack, async (engine) => {
       // Somebody may have let it go, and have made another one of its name, while the stack was locked.
       if (source.intentOf(key).kind !== "remove") return false;
@@ -333,6 +337,11 @@ interface ClusterToDelete {
   readonly engine: WorkEngine;
   readonly released: readonly string[];
   readonly liveAnnotations: MachineAnnotations | undefined;
+}
+
+function stackOf(key: string): string {
+  const [namespace = "", name = ""] = key.split("/");
+  return stackNameOf({ metadata: { namespace, name } });
 }
 
 /** The provider by which a cluster is shown; any will do as long as nothing of it is known. Pure. */

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import type { Kind } from "../api/schema.js";
+import { conditionsBeside } from "./field-owners.js";
 import { isDeleting, type LiveObject } from "./live-object.js";
 import { mergePatch } from "./merge-patch.js";
 import type { Redacted } from "./redaction.js";
@@ -61,10 +62,26 @@ export function patched(
   return [{ kind: "patch", on, patch: { ...patch, metadata: bound } }];
 }
 
-/** The one way to write a status. The write makes an object's status this one, without what is not in it; none when it is. Pure. */
+/**
+ * The one way to write a status. The write makes an object's status this one, without what is not in it, but for
+ * conditions of other controllers; none when it is. A list is written as a whole: bound to what was read, so that no
+ * condition is lost that came meanwhile. Pure.
+ */
 export function statusPatch(on: LiveObject, status: Redacted<object>): ApiWrite[] {
-  const patch = mergePatch(on.status ?? {}, status);
-  return patch === undefined ? [] : [{ kind: "status", on, patch: { status: patch } }];
+  const { resourceVersion, managedFields } = on.metadata;
+  const shown = on.status ?? {};
+  const { conditions: present = [] } = shown as Conditions;
+  const { conditions: own = [] } = status as Conditions;
+  const conditions = conditionsBeside(own, present, managedFields);
+  const all = conditions.length === 0 ? status : { ...status, conditions };
+  const patch = mergePatch(shown, all);
+  if (patch === undefined) return [];
+  const bound = "conditions" in patch ? { metadata: { resourceVersion } } : {};
+  return [{ kind: "status", on, patch: { ...bound, status: patch } }];
+}
+
+interface Conditions {
+  readonly conditions?: readonly { readonly type: string }[];
 }
 
 /** Kinds whose statuses sum up those of the kinds before them. */

@@ -15,6 +15,7 @@ import { secretLabel } from "../bootstrap/certificates/secrets.js";
 import { Semaphore } from "../provider/semaphore.js";
 import type { IdentityKind } from "../api/identity-crd.js";
 import type { ClusterWideObject, LiveObject } from "./live-object.js";
+import { fieldManager } from "./field-owners.js";
 import { liveName } from "./live-object.js";
 import { mayPass, saidBy, statusOf, within } from "./requests.js";
 
@@ -230,8 +231,6 @@ export class KubeApi {
     }
   }
 }
-
-const fieldManager = "capstan";
 
 function placeOf({ kind, metadata }: NamedLive) {
   const { plural } = namesOf(kind);

@@ -6,13 +6,13 @@ import { pausedAnnotation } from "../api/pause.js";
 import { isProtecting } from "../api/protection.js";
 import type { ProviderSpecs } from "../api/provider-specs.js";
 import { findServed, presentApiVersion } from "../api/served-versions.js";
-import { ownAnnotationPrefix } from "../api/update-policy.js";
+import type { Annotations } from "../api/update-policy.js";
 import { type Manifests, type NamedObject, readObjects } from "../manifest/desired.js";
 import { machineAnnotationsAmong } from "../api/machine-annotations.js";
 import type { MachineAnnotations } from "../records/host-machine.js";
 import { deleteMarksAmong } from "../api/delete-marks.js";
-import { revisionAnnotation, revisionHistoryAnnotation } from "../sets/revisions.js";
-import type { Intent } from "../source/intent.js";
+import type { IntentDetails, Intent } from "../source/intent.js";
+import { boundToAnnotation, clusterUidAnnotation, writtenAnnotations } from "./field-owners.js";
 import type { IdentitySource } from "./identity-cache.js";
 import {
   controllerOf,
@@ -21,28 +21,13 @@ import {
   type LiveObject,
   liveName,
 } from "./live-object.js";
+import { keptGoalOf, type WrittenObject } from "./kept-goal.js";
 import { classesNamedBy } from "./machine-classes.js";
-
-/** On a Cluster: its UID in the cloud's marks, written by us before the first call. */
-export const clusterUidAnnotation = `${ownAnnotationPrefix}cluster-uid`;
-
-/**
- * On a Cluster: the `metadata.uid` of the object that the UID in the cloud was written on. No two objects have the
- * same, on whatever API servers, so what is copied with all annotations can be told from its original (ADR 32).
- */
-export const boundToAnnotation = `${ownAnnotationPrefix}bound-to`;
 
 /** What tools write about their own work: a change of it is no change of the goal. */
 const foreignAnnotations = /^(kubectl\.kubernetes\.io|deployment\.kubernetes\.io)\//;
 /** The longest reason for a pause: it is text for people. */
 const longestReason = 1_024;
-/** What we write ourselves. */
-const writtenAnnotations = [
-  clusterUidAnnotation,
-  boundToAnnotation,
-  revisionAnnotation,
-  revisionHistoryAnnotation,
-];
 
 /** The provider of an object that may be wrong in every way. */
 function providerNamedBy(
@@ -90,39 +75,55 @@ export function intentOf(
     .map(({ metadata }) => metadata.name)
     .sort();
   const shared = identities?.objects() ?? [];
-  const objects = [...objectsIn(cluster, live), ...shared];
   const labelsOf = (namespace: string) => identities?.labelsOf(namespace) ?? {};
-  const { clusters, diagnostics } = readObjects(objects, providers, labelsOf);
   // An identity that is wrong is told of at Clusters that name it, and stops no other one.
   const others = new Set(shared.map(({ name }) => name));
-  const own = diagnostics.filter(({ position }) => !others.has(position.file));
-  const errors = own.filter(({ severity }) => severity === "error");
+  const read = (objects: readonly NamedObject[]): Manifests => {
+    const { diagnostics, ...rest } = readObjects(
+      structuredClone([...objects, ...shared]),
+      providers,
+      labelsOf,
+    );
+    return {
+      ...rest,
+      diagnostics: diagnostics.filter(({ position }) => !others.has(position.file)),
+    };
+  };
+  const written = objectsIn(cluster, live);
+  const { clusters, diagnostics } = read(written);
+  const errors = diagnostics.filter(({ severity }) => severity === "error");
   const [desired] = clusters;
-  if (errors.length > 0 || desired === undefined) {
-    return { kind: "invalid", diagnostics: errors, digest: digestOf(errors, 16) };
-  }
-  const marked = derived.flatMap(({ metadata }) => {
-    const marks = deleteMarksAmong(metadata.annotations);
-    return marks === undefined ? [] : [[metadata.name, marks] as const];
-  });
-  const bound = memory.kind === "bound" ? { clusterUid: memory.clusterUid } : {};
-  return {
-    kind: "want",
-    desired,
+  const asked: IntentDetails = omitUndefined({
     // Whoever refuses one of them names the object, and there is no other place.
     positionOf: () => undefined,
     discarded,
-    warnings: own,
-    deleteMarks: Object.fromEntries(marked),
+    warnings: diagnostics.filter(({ severity }) => severity !== "error"),
+    deleteMarks: deleteMarksIn(derived),
     liveAnnotations,
     released,
-    // Marks are no goal of their own: they say who goes when something else asks for fewer Machines. A hook that is gone lets go.
-    digest: digestOf(
-      [desired, discarded, ...(held.length > 0 ? [held] : []), ...said(liveAnnotations)],
-      16,
-    ),
-    ...bound,
-  };
+    clusterUid: memory.kind === "bound" ? memory.clusterUid : undefined,
+  });
+  // Marks are no goal of their own: they say who goes when something else asks for fewer Machines. A hook that is gone lets go.
+  const marks = [discarded, ...[held].filter(({ length }) => length > 0), ...said(liveAnnotations)];
+  if (errors.length > 0 || desired === undefined) {
+    const values = written.map(({ value }) => value);
+    return {
+      kind: "invalid",
+      ...asked,
+      diagnostics: errors,
+      keptGoal: (accepted) => keptGoalOf({ written, accepted, read }),
+      digest: digestOf([errors, values, ...marks], 16),
+    };
+  }
+  return { kind: "want", ...asked, desired, digest: digestOf([desired, ...marks], 16) };
+}
+
+function deleteMarksIn(machines: readonly LiveObject[]): Record<string, Annotations> {
+  const marked = machines.flatMap(({ metadata }) => {
+    const marks = deleteMarksAmong(metadata.annotations);
+    return marks === undefined ? [] : [[metadata.name, marks] as const];
+  });
+  return Object.fromEntries(marked);
 }
 
 /** Of all Machines, also those that are being deleted: what is on the object counts, whatever it was made from. */
@@ -183,7 +184,7 @@ export function intentOfPaused(
   if (cluster === undefined) return undefined;
   const { [pausedAnnotation]: _paused, ...annotations } = cluster.metadata.annotations ?? {};
   const unpaused = { ...cluster, metadata: { ...cluster.metadata, annotations } };
-  return readObjects(objectsIn(unpaused, rest), providers);
+  return readObjects(structuredClone(objectsIn(unpaused, rest)), providers);
 }
 
 /**
@@ -193,13 +194,16 @@ export function intentOfPaused(
 function objectsIn(
   cluster: LiveObject,
   { members, classes, drainRules }: Pick<LiveCluster, "members" | "classes" | "drainRules">,
-): NamedObject[] {
+): WrittenObject[] {
   const written = members.filter(
     (member) => controllerOf(member) === undefined && !isDeleting(member),
   );
   const used = classesNamedBy([cluster, ...written], classes).sort(byName);
   const rules = drainRules.filter((rule) => !isDeleting(rule)).sort(byName);
-  return [cluster, ...written.sort(byName), ...used, ...rules].map(namedObjectOf);
+  return [cluster, ...written.sort(byName), ...used, ...rules].map((object) => ({
+    ...namedObjectOf(object),
+    uses: classesNamedBy([object], classes).map(liveName),
+  }));
 }
 
 /** The object as its user wrote it, as far as anybody can tell. */
@@ -221,7 +225,7 @@ function namedObjectOf(object: LiveObject): NamedObject {
     spec,
     providerSpec,
   });
-  return { name: liveName(object), value: structuredClone(value) };
+  return { name: liveName(object), value };
 }
 
 function byName(left: LiveObject, right: LiveObject): number {

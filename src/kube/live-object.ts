@@ -1,4 +1,5 @@
 import type { JsonObject } from "../api/json.js";
+import type { ManagedFields } from "./field-owners.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { apiVersion, clusterNameLabel, isSharedKind, type Kind } from "../api/schema.js";
 
@@ -16,6 +17,7 @@ export interface LiveMetadata {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
+  readonly managedFields?: readonly ManagedFields[];
 }
 
 export interface OwnerReference {

@@ -4,7 +4,7 @@ import type { MachineStatus } from "../api/status.js";
 import type { InfrastructureProvider } from "../provider/port.js";
 import { shownStatus } from "../provider/secret-fields.js";
 import { failureDomainOf } from "../records/target.js";
-import type { ClusterView } from "../source/cluster-view.js";
+import type { ClusterView, ObjectFailure } from "../source/cluster-view.js";
 import { type DeletionStage, stageText } from "../workload/drain/deletion-stage.js";
 import type { LiveObject } from "./live-object.js";
 import type { MachineView } from "./machine-views.js";
@@ -53,6 +53,21 @@ export function machineStatusOf(
       ...shownStatus(provider, seen.who.kind, seen.status),
     },
   });
+}
+
+/** The status of a Machine that is in no goal, since it was never right. Pure. */
+export function refusedMachineStatus(
+  live: LiveObject,
+  failure: ObjectFailure,
+  { nowMs }: Pick<ClusterView, "nowMs">,
+): MachineStatus {
+  const { reason, message } = failure;
+  const state: ConditionState = { type: "Ready", status: "False", reason, message };
+  return {
+    phase: "Failed",
+    ...errorOf(failure),
+    conditions: conditionsOf(live, [state], { now: timeText(nowMs), generation: undefined }),
+  };
 }
 
 /** What the Node says of itself; where nobody reads that, what its provider says of it. */

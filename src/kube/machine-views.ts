@@ -18,7 +18,9 @@ export interface MachineView {
   /** Of the host that serves it, or shall. */
   readonly hostId?: string;
   readonly seen?: Observed;
-  /** It counts as ready: its host's node answers. */
+  /** The deletion of its host is under way, or comes next. A host that only will go still serves. */
+  readonly isGoing: boolean;
+  /** It counts as ready: its host's node answers, and the host is not going. */
   readonly isReady: boolean;
   /** Since when, milliseconds since the epoch, where that is known. */
   readonly readySinceMs?: number;
@@ -46,17 +48,21 @@ export function machinesOf(view: ClusterView): MachineView[] {
   const underWay = machinesUnderWay(view);
   const leavingHosts = new Map(view.progress?.leaving?.map(({ key, stage }) => [key, stage]));
   const updated = updatedHosts(view, target);
+  const ends = areDeletionsNext(view);
   const viewOf = (machine: TargetMachine, isWanted: boolean): MachineView => {
     const failure = failures.get(machine.name);
-    const seen = machineView(machine, isWanted, hosts, view);
+    const own = hosts.get(machineKey(machine.name)) ?? [];
+    const isUnderWay = underWay.has(machine.host) || underWay.has(machineKey(machine.name));
+    const [leaving] = own.flatMap(({ key }) => leavingHosts.get(key) ?? []);
+    const isGoing = !isWanted && (ends || isUnderWay || leaving !== undefined);
+    const seen = machineView(machine, { isGoing, own }, view);
     const isGivenUp = failure?.isTransient === false && seen.hostId === undefined;
     return omitUndefined({
       ...seen,
-      isUnderWay: underWay.has(machine.host) || underWay.has(machineKey(machine.name)),
+      isWanted,
+      isUnderWay,
       isUpdated: updated.has(machine.host),
-      leaving: (hosts.get(machineKey(machine.name)) ?? []).flatMap(
-        ({ key }) => leavingHosts.get(key) ?? [],
-      )[0],
+      leaving,
       failure,
       phase: isGivenUp ? "Failed" : seen.phase,
     });
@@ -76,13 +82,20 @@ export function machinesOf(view: ClusterView): MachineView[] {
   ];
 }
 
+/**
+ * Whether hosts that the records do not want any more are deleted next: those of a cluster that goes, and what a
+ * committed transaction has superseded. Before its commit an old host serves until its own turn comes.
+ */
+function areDeletionsNext({ phase, planned, records }: ClusterView): boolean {
+  const isCommitted = records.transaction?.number === records.revision?.number;
+  return phase === "Deleting" || (planned === undefined && isCommitted);
+}
+
 function machineView(
   machine: TargetMachine,
-  isWanted: boolean,
-  hosts: ReadonlyMap<NodeKey, readonly RecordedResource[]>,
+  { isGoing, own }: { readonly isGoing: boolean; readonly own: readonly RecordedResource[] },
   { observedResources }: ClusterView,
-): Omit<MachineView, "isUnderWay" | "isUpdated" | "leaving" | "failure"> {
-  const own = hosts.get(machineKey(machine.name)) ?? [];
+): Omit<MachineView, "isWanted" | "isUnderWay" | "isUpdated" | "leaving" | "failure"> {
   // Until the new host runs, the one that it follows is the Machine's.
   const serving = own.find(({ key }) => isServing(observedResources?.get(key)));
   const host = own.find(({ key }) => key === machine.host) ?? serving;
@@ -92,10 +105,10 @@ function machineView(
   const { ready, readySinceMs } = hostReadiness(observed);
   return omitUndefined({
     machine,
-    isWanted,
-    isReady: isWanted && ready,
+    isGoing,
+    isReady: ready && !isGoing,
     readySinceMs,
-    phase: isWanted ? phaseOf(shown, observed) : "Terminating",
+    phase: isGoing ? "Terminating" : phaseOf(shown, observed),
     hostId: shown?.id,
     seen,
   });

@@ -1,5 +1,4 @@
-import { timeText } from "../api/time-text.js";
-import { asJson, isJsonObject, type JsonObject } from "../api/json.js";
+import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { profileOf } from "../api/set-profile.js";
 import { apiVersion, defaultRevisionHistoryLimit, type Kind } from "../api/schema.js";
@@ -10,19 +9,17 @@ import {
   revisionOf,
   setsToForget,
 } from "../sets/revisions.js";
-import { followsVersions, withChosen } from "../sets/versions.js";
 import {
   type ApiWrite,
   clusterFinalizer,
   machineFinalizer,
   type NewObject,
   patched,
-  released,
   statusPatch,
   withFinalizer,
 } from "./api-write.js";
 import { derivedMachine, derivedSet, derivedSpec } from "./derived-objects.js";
-import { boundToAnnotation, clusterUidAnnotation } from "./live-intent.js";
+import { boundToAnnotation, clusterUidAnnotation, releasedToUsers } from "./field-owners.js";
 import {
   controllerOf,
   isDeleting,
@@ -34,6 +31,13 @@ import {
 import { goingClassesText, releasedClasses } from "./machine-classes.js";
 import { machineStatusOf } from "./machine-status.js";
 import { followsTemplate, machinesOf, type MachineView } from "./machine-views.js";
+import {
+  isInGoal,
+  leftMachine,
+  machineStatusWrites,
+  refusedMachines,
+  versionsIn,
+} from "./machine-writes.js";
 import { type Redact, redactedCopy } from "./redaction.js";
 import {
   clusterConditionsOf,
@@ -61,7 +65,10 @@ interface ProjectionInput extends Omit<StatusInput, "machines" | "notice" | "mac
 export function projectionOf(live: LiveCluster, input: ProjectionInput): ApiWrite[] {
   const { cluster } = live;
   if (cluster === undefined) return [];
-  if (input.view.isBlind === true) return wordsOf(cluster, input);
+  if (input.view.isBlind === true) {
+    const unshown = live.members.filter(({ status }) => status === undefined);
+    return [...wordsOf(cluster, input), ...refusedMachines(unshown, input)];
+  }
   const notice = goingClassesText(live);
   const projection = new Projection(
     cluster,
@@ -126,7 +133,11 @@ class Projection {
       ...this.setNames().flatMap((name) => this.setWrites(name)),
       ...(this.input.view.isSettled ? this.forgottenSets() : []),
       ...this.input.machines.flatMap((view) => this.machineWrites(view)),
-      ...(this.input.view.isSettled ? this.leftMachines() : []),
+      ...refusedMachines(
+        this.ofKind("Machine").filter(({ metadata }) => !this.isKnown(metadata.name)),
+        this.input,
+      ),
+      ...this.leftMachines(),
       ...this.ofKind("MachineHealthCheck").flatMap((one) => this.healthCheckWrites(one)),
     ];
   }
@@ -139,11 +150,12 @@ class Projection {
       clusterUid === undefined
         ? {}
         : { [clusterUidAnnotation]: clusterUid, [boundToAnnotation]: metadata.uid };
-    const wanted = {
+    const wanted = omitUndefined({
       ...metadata,
       finalizers: withFinalizer(cluster, clusterFinalizer),
       annotations: { ...metadata.annotations, ...mark },
-    };
+      managedFields: releasedToUsers(metadata.managedFields),
+    });
     return [
       ...patched(cluster, { metadata: wanted }),
       ...this.shown(cluster, clusterStatusOf(cluster, this.input)),
@@ -174,8 +186,7 @@ class Projection {
     const revision = current === undefined ? undefined : this.revisionIn(current);
     const { annotations } = deployment.metadata;
     const metadata = omitUndefined({
-      ...deployment.metadata,
-      ownerReferences: this.ownedByCluster(deployment),
+      ...this.usersMetadata(deployment),
       annotations:
         revision === undefined ? annotations : { ...annotations, [revisionAnnotation]: revision },
     });
@@ -239,8 +250,7 @@ class Projection {
   }
 
   private writtenSet(set: LiveObject): ApiWrite[] {
-    const metadata = { ...set.metadata, ownerReferences: this.ownedByCluster(set) };
-    return [...patched(set, { metadata }), ...this.shownSet(set)];
+    return [...patched(set, { metadata: this.usersMetadata(set) }), ...this.shownSet(set)];
   }
 
   private shownSet(set: LiveObject): ApiWrite[] {
@@ -321,9 +331,8 @@ class Projection {
     return [
       ...patched(live, {
         metadata: omitUndefined({
-          ...metadata,
+          ...(isDerived ? metadata : this.usersMetadata(live)),
           finalizers: withFinalizer(live, machineFinalizer),
-          ownerReferences: isDerived ? metadata.ownerReferences : this.ownedByCluster(live),
         }),
         spec: providerID === undefined ? wantedSpec : { ...wantedSpec, providerID },
       }),
@@ -332,10 +341,11 @@ class Projection {
   }
 
   private machineStatus(live: LiveObject, view: MachineView): ApiWrite[] {
-    const status = machineStatusOf(live, view, this.input);
-    const { lastUpdated: _last, ...shown } = live.status ?? {};
-    if (this.shown({ ...live, status: shown }, status).length === 0) return [];
-    return this.shown(live, { ...status, lastUpdated: timeText(this.input.view.nowMs) });
+    return machineStatusWrites(live, machineStatusOf(live, view, this.input), this.input);
+  }
+
+  private isKnown(name: string): boolean {
+    return this.input.machines.some(({ machine }) => machine.name === name);
   }
 
   private shown(on: LiveObject, status: object): ApiWrite[] {
@@ -344,30 +354,34 @@ class Projection {
 
   /** What was told of it before stays where nobody has looked since. */
   private healthCheckWrites(check: LiveObject): ApiWrite[] {
-    const { health } = this.input.view;
-    const found = health?.find((one) => one.check === check.metadata.name);
-    const ownerReferences = this.ownedByCluster(check);
+    const { health, unmet } = this.input.view;
+    const { name } = check.metadata;
+    const found = health?.find((one) => one.check === name);
+    const failure = unmet?.failures.find((one) => one.kind === check.kind && one.name === name);
     return [
-      ...patched(check, { metadata: { ...check.metadata, ownerReferences } }),
-      ...(found === undefined
+      ...patched(check, { metadata: this.usersMetadata(check) }),
+      ...(found === undefined && failure === undefined
         ? []
-        : this.shown(check, machineHealthCheckStatusOf(check, found, this.input))),
+        : this.shown(check, machineHealthCheckStatusOf(check, { found, failure }, this.input))),
     ];
   }
 
+  /** While a transaction is under way, those alone of which no goal speaks: letting go of others would change it. */
   private leftMachines(): ApiWrite[] {
-    return this.ofKind("Machine").flatMap((machine) => this.leftMachine(machine));
+    const { isSettled, progress } = this.input.view;
+    const left = this.ofKind("Machine").filter(({ metadata }) => !this.isKnown(metadata.name));
+    if (isSettled) return left.flatMap(leftMachine);
+    return progress === undefined ? [] : left.filter((one) => !isInGoal(one)).flatMap(leftMachine);
   }
 
-  /** A Machine that nothing has a host of: let go if somebody deletes it, deleted if a set made it. */
-  private leftMachine(live: LiveObject): ApiWrite[] {
-    const { name } = live.metadata;
-    if (this.input.machines.some(({ machine }) => machine.name === name)) return [];
-    const isDerived = controllerOf(live) !== undefined;
-    if (!isDerived && !isDeleting(live)) return [];
-    // Freed first: while it is being deleted, a derived Machine is one that its set has to replace.
-    const freed = released(live, [machineFinalizer]);
-    return freed.length > 0 || isDeleting(live) ? freed : [{ kind: "delete", on: live }];
+  /** What users write of their own objects stays theirs. */
+  private usersMetadata(live: LiveObject): LiveObject["metadata"] {
+    const { metadata } = live;
+    return omitUndefined({
+      ...metadata,
+      ownerReferences: this.ownedByCluster(live),
+      managedFields: releasedToUsers(metadata.managedFields),
+    });
   }
 
   /** Deleting the Cluster takes its objects along; it controls none of them. */
@@ -382,14 +396,4 @@ class Projection {
   private ofKind(kind: Kind): LiveObject[] {
     return [...this.byName.values()].filter((member) => member.kind === kind);
   }
-}
-
-/**
- * The versions that a user left out are written back, once those that are there are the recorded ones: a
- * choice for others would stand in the way of theirs. Source: docs/cluster-api.md#machine.
- */
-function versionsIn({ versions }: JsonObject, { machine }: MachineView): JsonObject {
-  const chosen = machine.spec.versions;
-  if (!isJsonObject(versions)) return chosen;
-  return followsVersions(chosen, versions) ? asJson(withChosen(versions, chosen)) : versions;
 }

@@ -52,7 +52,8 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
   const clusterSpec = target === undefined ? {} : providerValue(clusterIn(target).spec);
   const endpoints = provider.apiEndpoints?.(infrastructure, clusterSpec) ?? [];
   const wanted = machines.filter(({ isWanted }) => isWanted);
-  const ready = wanted.filter(({ isReady }) => isReady).length;
+  const ready = machines.filter(({ isReady }) => isReady).length;
+  const isComplete = (count: number) => wanted.filter(({ isReady }) => isReady).length === count;
   const asked = view.unmet?.asked;
   const desired = asked === undefined ? wanted.length : machinesAskedFor(asked);
   const words = wordsIn(view, input.notice);
@@ -81,7 +82,7 @@ export function clusterStatusOf(cluster: LiveObject, input: StatusInput): Cluste
     },
     apiEndpoints: endpoints.length > 0 ? endpoints : undefined,
     certificates: certificatesIn(input.certificates),
-    conditions: clusterConditionsOf(cluster, input, ready === desired, words.message),
+    conditions: clusterConditionsOf(cluster, input, isComplete(desired), words.message),
     providerStatus: infrastructure.length > 0 ? providerStatusOf(infrastructure, input) : undefined,
   });
 }
@@ -241,24 +242,38 @@ export function machineDeploymentStatusOf(
   };
 }
 
+/** What is known of a MachineHealthCheck; one of them is. */
+interface HealthCheckView {
+  readonly found: CheckedHealth | undefined;
+  /** Why the object is not used as it is written. */
+  readonly failure: ObjectFailure | undefined;
+}
+
 /** A MachineHealthCheck's status. Pure. */
 export function machineHealthCheckStatusOf(
   check: LiveObject,
-  { expected, healthy, allowed, isAllowed }: CheckedHealth,
+  { found, failure }: HealthCheckView,
   input: StatusInput,
 ): MachineHealthCheckStatus {
-  const type = "RemediationAllowed";
-  const message = `${expected - healthy} of ${counted(expected, "machine")} ${wordFor(expected - healthy, "is", "are")} unhealthy`;
-  const state: ConditionState = isAllowed
-    ? { type, status: "True", reason: type }
-    : { type, status: "False", reason: "TooManyUnhealthy", message };
-  return {
+  return omitUndefined({
     ...generation(input.generationOf(check)),
-    expectedMachines: expected,
-    currentHealthy: healthy,
-    remediationsAllowed: allowed,
-    conditions: conditionsIn(check, input, [state]),
-  };
+    expectedMachines: found?.expected,
+    currentHealthy: found?.healthy,
+    remediationsAllowed: found?.allowed,
+    conditions: conditionsIn(check, input, [remediation({ found, failure })]),
+  });
+}
+
+function remediation({ found, failure }: HealthCheckView): ConditionState {
+  const type = "RemediationAllowed";
+  if (failure !== undefined) {
+    return { type, status: "False", reason: failure.reason, message: failure.message };
+  }
+  if (found === undefined || found.isAllowed) return { type, status: "True", reason: type };
+  const { expected, healthy } = found;
+  const ill = expected - healthy;
+  const message = `${ill} of ${counted(expected, "machine")} ${wordFor(ill, "is", "are")} unhealthy`;
+  return { type, status: "False", reason: "TooManyUnhealthy", message };
 }
 
 /** Its own, or that of the first of its machines that failed for good, else of any. */
@@ -337,7 +352,7 @@ export function rolloutSetOf(
     replicas: members.filter(({ isWanted }) => isWanted).length,
     machines: members.map((one) => ({
       name: one.machine.name,
-      deleting: !one.isWanted,
+      deleting: one.isGoing,
       ready: one.isReady,
       available: isAvailable(one, about.minReadySeconds, about.nowMs),
     })),

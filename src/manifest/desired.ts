@@ -32,7 +32,7 @@ import {
   checkSkew,
 } from "./checks.js";
 import { checkDrainRule, idleRule, rulesForCluster } from "./drain-rules.js";
-import { dropServerFields, spellVersions } from "./normal-form.js";
+import { dropServerFields, spellVersions, withoutEmptyMarks } from "./normal-form.js";
 import { checkHealthCheck, idleHealthCheck } from "./health-checks.js";
 import { byPosition, type Diagnostic, type Position } from "./diagnostic.js";
 import {
@@ -270,7 +270,7 @@ class Reader {
     }
     dropServerFields(stored.object);
     spellVersions(stored.object);
-    this.keep(stored);
+    this.keep({ ...stored, object: withoutEmptyMarks(stored.object) });
   }
 
   /** As everything after this place knows it: in the provider's storage version. Undefined: it cannot be. */

@@ -3,6 +3,7 @@ import type { ProviderSpecs } from "../api/provider-specs.js";
 import { type ProviderObject, toStorageVersion } from "../api/served-versions.js";
 import type { Kind } from "../api/schema.js";
 import { providerValuePaths, withReplaced } from "../manifest/object-parts.js";
+import { withoutEmptyMarks } from "../manifest/normal-form.js";
 import type { PriorState } from "./prior-state.js";
 import { withObjects } from "./taken-back.js";
 import type { Target } from "./target.js";
@@ -15,7 +16,7 @@ export interface KnownProviders {
 
 /**
  * A state whose objects and machines hold their provider's objects in the storage versions of this release: a provider
- * that has moved on changes nothing by that. What a provider does not serve, or cannot convert, stays as it is
+ * that has moved on changes nothing by that, and neither do empty labels and annotations. What a provider does not serve, or cannot convert, stays as it is
  * recorded. The inputs of hosts are of no version: a provider goes on to read them (docs/provider-options.md). Pure.
  */
 export function inStorageVersions<S extends PriorState>(state: S, providers: KnownProviders): S {
@@ -44,7 +45,9 @@ function storedRevision(record: RevisionRecord, { all }: KnownProviders): Revisi
 }
 
 function storedTarget(target: Target, providers: readonly ProviderSpecs[]): Target {
-  const objects = target.objects.map((object) => stored(object, object.kind, providers));
+  const objects = target.objects.map((object) =>
+    withoutEmptyMarks(stored(object, object.kind, providers)),
+  );
   const machines = target.machines.map((machine) => stored(machine, "Machine", providers));
   return { ...target, objects, machines };
 }

@@ -105,7 +105,7 @@ describe("ClusterState", () => {
       { name: "the same is wanted", intent: { kind: "want", digest: "d1" }, isKept: true },
       { name: "something else is wanted", intent: { kind: "want", digest: "d2" }, isKept: false },
       { name: "it is paused", intent: { kind: "paused", digest: "paused" }, isKept: true },
-      { name: "its objects are wrong", intent: { kind: "invalid", digest: "d2" }, isKept: true },
+      { name: "its objects are wrong", intent: { kind: "invalid", digest: "d2" }, isKept: false },
     ] as const) {
       it(`${isKept ? "keeps" : "forgets"} it when ${name}`, () => {
         const state = new ClusterState();

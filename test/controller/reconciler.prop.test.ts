@@ -16,6 +16,8 @@ interface Turn {
   readonly dies?: CommandFault | undefined;
   /** Somebody deletes the n-th Machine object, whoever made it. */
   readonly discards?: number | undefined;
+  /** The n-th object of a user is wrong until the next turn. */
+  readonly spoils?: number | undefined;
   /** The n-th host dies behind everybody's back. */
   readonly kills?: number | undefined;
   /** The next turn's objects come while this one is worked on, at the n-th thing that happens. */
@@ -64,6 +66,7 @@ const turns: fc.Arbitrary<Turn> = fc.record({
   faults: fc.array(faults, { maxLength: 2 }),
   dies: fc.option(deaths, { nil: undefined }),
   discards: some(4),
+  spoils: some(4),
   kills: some(4),
   overtakenAt: some(8),
   hearsAtOnce: fc.boolean(),
@@ -96,6 +99,20 @@ function nameOf(kind: string, { name }: Named): string {
   return `${kind} ${name}`;
 }
 
+/** Its accepted form stands for it, so that its hosts stay. */
+function spoil({ server }: FakeController, index: number | undefined): void {
+  const written = server
+    .all()
+    .filter(
+      ({ metadata }) => metadata.ownerReferences?.some(({ controller }) => controller) !== true,
+    );
+  const wrong = written[index ?? written.length];
+  if (wrong === undefined) return;
+  server.edit(nameOf(wrong.kind, wrong.metadata), ({ spec }) => ({
+    spec: { ...spec, nonsense: 1 },
+  }));
+}
+
 async function play(controller: FakeController, turn: Turn, next: WantedCluster): Promise<void> {
   const { server, world } = controller;
   if (turn.isRestarted) controller.restart();
@@ -105,6 +122,7 @@ async function play(controller: FakeController, turn: Turn, next: WantedCluster)
   const machines = server.all().filter(({ kind }) => kind === "Machine");
   const discarded = machines[turn.discards ?? machines.length];
   if (discarded !== undefined) server.delete(nameOf("Machine", discarded.metadata));
+  spoil(controller, turn.spoils);
   const hosts = world.hosts();
   const killed = hosts[turn.kills ?? hosts.length];
   if (killed !== undefined) world.cloud.kill(killed.id);
@@ -163,14 +181,14 @@ async function comeToRest(controller: FakeController): Promise<"done" | "refused
   for (let round = 0; round < 40; round += 1) {
     const outcome = await controller.settle();
     told.push(JSON.stringify(outcome));
+    const status = controller.server.find("Cluster prod")?.status;
+    const isRefused = status?.["errorReason"] === "UnsupportedChange";
     if (outcome.kind === "done") {
-      if (!isFrozen(controller)) return "done";
+      if (!isFrozen(controller)) return isRefused ? "refused" : "done";
       thaw(controller);
       continue;
     }
-    const status = controller.server.find("Cluster prod")?.status;
-    const isRefused = status?.["errorReason"] === "UnsupportedChange" && round > 2;
-    if (isRefused) return "refused";
+    if (isRefused && round > 2) return "refused";
     controller.world.clock.advance(outcome.kind === "failed" ? recheckMs : outcome.ms);
   }
   throw new Error(`it never comes to rest: ${told.slice(-4).join(" ")}`);

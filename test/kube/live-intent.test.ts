@@ -296,6 +296,16 @@ describe("intentOf", () => {
       assert.equal(path, "spec.providerSpec.value.identityRef.name");
     });
 
+    it("keeps nothing for a Cluster whose namespace may not use one any more, however wrong the Cluster is", () => {
+      const allowed = given(roleOf({ selector: { matchLabels: { stage: "prod" } } }));
+      assert.ok(allowed.kind === "want");
+      for (const spec of [naming, { ...naming, region: 7 }]) {
+        const intent = given(roleOf({ list: ["other"] }), spec);
+        assert.ok(intent.kind === "invalid");
+        assert.equal(intent.keptGoal(allowed.desired), undefined);
+      }
+    });
+
     it("is another goal once the role is another one, and its namespace may use it", () => {
       const selector = { matchLabels: { stage: "prod" } };
       const [before, after] = ["one", "two"].map((sessionName) =>

@@ -58,6 +58,7 @@ describe("projectionOf", () => {
       reason: "InvalidConfiguration",
     };
     assert.deepEqual(writes[0]?.kind === "status" && writes[0].patch, {
+      metadata: { resourceVersion: "7" },
       status: {
         phase: "Failed",
         message: "nonsense",

@@ -69,6 +69,12 @@ function changed(text: string, from: string, to: string): string {
 }
 
 describe("a valid manifest", () => {
+  it("reads empty labels and annotations as absent ones", () => {
+    const empty = cluster.replace("  name: prod\n", "$&  labels: {}\n  annotations: {}\n");
+    assert.notEqual(empty, cluster);
+    assert.deepEqual(read(empty, machine).clusters, read(cluster, machine).clusters);
+  });
+
   it("gives one cluster with its objects in document order, defaults filled in", () => {
     const second = changed(machine, "cp-0", "a-machine");
     const { clusters, diagnostics } = read(machine, cluster, set, second);

@@ -3,6 +3,8 @@ import { canonicalJson, type JsonObject } from "../../src/api/json.js";
 import { type Desired, providerValue } from "../../src/api/types.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import type { InfrastructureProvider } from "../../src/provider/index.js";
+import { inStorageVersions } from "../../src/records/storage-versions.js";
+import type { Target } from "../../src/records/target.js";
 import { takenBackLike } from "../../src/records/taken-back.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { textOf } from "../support/manifests.js";
@@ -52,6 +54,27 @@ describe("records of an earlier release of a provider", () => {
       assert.ok(!canonicalJson(records).includes(alpha), canonicalJson(records));
       assert.ok(canonicalJson(records).includes(beta));
     }
+  });
+
+  it("hold no empty annotations, which manifests and API servers leave out", async () => {
+    const { prior } = await upgraded();
+    const { transaction, revision } = prior;
+    assert.ok(transaction !== undefined && revision !== undefined);
+    const withEmpty = (target: Target): Target => ({
+      ...target,
+      objects: target.objects.map((object) => ({
+        ...object,
+        metadata: { annotations: {}, ...object.metadata },
+      })),
+    });
+    const earlier = {
+      ...prior,
+      transaction: { ...transaction, target: withEmpty(transaction.target) },
+      revision: { ...revision, target: withEmpty(revision.target) },
+    };
+    const read = inStorageVersions(earlier, { all: [second] });
+    assert.equal(canonicalJson(read.transaction?.target), canonicalJson(transaction.target));
+    assert.equal(canonicalJson(read.revision?.target), canonicalJson(revision.target));
   });
 
   it("leave nothing to do, however the manifests are written", async () => {

@@ -149,8 +149,13 @@ export class FakeApiServer {
         return written(this.change(known, merged));
       }
       case "status": {
-        const status = merge(known.status ?? {}, write.patch["status"] as Body);
-        return written(this.change(known, { ...known, status: status as JsonObject }));
+        const { resourceVersion: asked } = (write.patch["metadata"] ?? {}) as Body;
+        if (asked !== undefined && asked !== known.metadata.resourceVersion)
+          return { kind: "conflict" };
+        const status = merge(known.status ?? {}, write.patch["status"] as Body) as JsonObject;
+        const managedFields = conditionsOwned(known, status);
+        const metadata = { ...known.metadata, managedFields };
+        return written(this.change(known, { ...known, metadata, status }));
       }
       case "delete": {
         if (write.on.metadata.uid !== known.metadata.uid) return { kind: "conflict" };
@@ -220,6 +225,22 @@ export class FakeApiServer {
     this.version += 1;
     return String(this.version);
   }
+}
+
+/** The account of conditions that our writes have changed, of which the server keeps the rest with their writers. */
+function conditionsOwned(known: LiveObject, status: JsonObject) {
+  const conditionsIn = ({ conditions = [] }: JsonObject) =>
+    conditions as readonly { readonly type: string }[];
+  const before = conditionsIn(known.status ?? {});
+  const keyOf = ({ type }: { readonly type: string }) => `k:${JSON.stringify({ type })}`;
+  const [{ fieldsV1 = {} } = {}] = known.metadata.managedFields ?? [];
+  const { "f:conditions": owned = {} } = (fieldsV1["f:status"] ?? {}) as JsonObject;
+  const own = conditionsIn(status).filter(
+    (one) => keyOf(one) in (owned as JsonObject) || !before.some((other) => sameJson(one, other)),
+  );
+  const fields = Object.fromEntries(own.map((one) => [keyOf(one), { ".": {} }]));
+  const all = { "f:status": { "f:conditions": fields } };
+  return [{ manager: "capstan", subresource: "status", fieldsV1: all }];
 }
 
 function written(object: LiveObject): WriteResult {
