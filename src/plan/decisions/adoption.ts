@@ -147,7 +147,7 @@ export function asFound(
     const isStale =
       record !== undefined && hasDrifted(observedResources.get(key), recordedSpec(record));
     const kind = record === undefined ? ("adopt" as const) : ("same" as const);
-    return { kind, changes: [], reason: "", stale: isStale };
+    return { kind, changes: [], reasons: [], stale: isStale };
   };
   const policyOf = policiesOf(target.objects);
   const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
