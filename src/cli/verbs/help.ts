@@ -24,7 +24,7 @@ function verbNamed(program: Command, words: readonly string[]): Command {
   let command = program;
   for (const word of words) {
     const verb = verbIn(command, word);
-    if (verb === undefined) throw unknownVerb(command, word);
+    if (verb === undefined) return unknownVerb(command, word);
     command = verb;
   }
   return command;
@@ -34,7 +34,7 @@ function verbNamed(program: Command, words: readonly string[]): Command {
 function refuseUnknownVerb(command: Command): void {
   if (command.commands.length === 0 || command.registeredArguments.length > 0) return;
   const [word] = command.args.filter((arg) => !arg.startsWith("-"));
-  if (word !== undefined && verbIn(command, word) === undefined) throw unknownVerb(command, word);
+  if (word !== undefined && verbIn(command, word) === undefined) unknownVerb(command, word);
 }
 
 function verbIn(command: Command, word: string): Command | undefined {
