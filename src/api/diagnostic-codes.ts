@@ -58,6 +58,11 @@ export interface Violation {
   readonly detail?: string;
   /** The next action. */
   readonly hint?: string;
+  /**
+   * Of a number or a truth value where text has to stand: what is to be added to the hint. A reader that knows
+   * the source shows that, as 1.30 is 1.3 once it is parsed.
+   */
+  readonly bare?: { readonly advice: string };
   /** What has to stand there, of a value that neither a list nor an object may be short for. */
   readonly wanted?: "list" | "object";
 }

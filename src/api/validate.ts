@@ -152,10 +152,8 @@ function violationOf(problem: Problem, path: Violation["path"]): Violation {
       const summary = `${shown} has the wrong form`;
       return { code: "BAD_FORMAT", path, summary, ...formHint(problem) };
     }
-    case "type": {
-      const summary = `${shown} must be of type ${String(params["type"])}`;
-      return { code: "WRONG_TYPE", path, summary, ...typeHint(problem), ...wantedShape(problem) };
-    }
+    case "type":
+      return { code: "WRONG_TYPE", path, ...wrongType(problem), ...wantedShape(problem) };
     default:
       return {
         code: "NOT_ALLOWED",
@@ -171,14 +169,34 @@ function formHint({ schema }: Problem): Pick<Violation, "hint"> {
   return typeof description === "string" ? { hint: description } : {};
 }
 
-/** YAML takes a bare 1 for a number: where any text may stand, quotes are what is missing. */
-function typeHint(problem: Problem): Pick<Violation, "hint"> {
+type Words = Pick<Violation, "summary" | "hint" | "bare">;
+
+function wrongType(problem: Problem): Words {
   const { data, params, schema } = problem;
+  const type = String(params["type"]);
+  if (data === null) {
+    const hint = "write one behind the colon, or take the field away";
+    return { summary: `has no value: it must be of type ${type}`, hint };
+  }
   const isBare = typeof data === "number" || typeof data === "boolean";
-  if (!isBare || params["type"] !== "string") return {};
-  const quoted = `write it in quotes: "${String(data)}"`;
-  const { hint } = pointedAt(schema, "/pattern") === undefined ? {} : formHint(problem);
-  return { hint: hint === undefined ? quoted : `${quoted}. ${hint}` };
+  if (!isBare || type !== "string") {
+    return { summary: `${shorten(data)} must be of type ${type}` };
+  }
+  const { hint = "" } = pointedAt(schema, "/pattern") === undefined ? {} : formHint(problem);
+  const bare = { advice: hint };
+  return { ...bareWords(String(data), bare), bare };
+}
+
+/** YAML takes a bare 1 for a number: where any text may stand, quotes around what is `written` are missing. Pure. */
+export function bareWords(
+  written: string,
+  { advice }: NonNullable<Violation["bare"]>,
+): Required<Pick<Violation, "summary" | "hint">> {
+  const quoted = `write it in quotes: "${written}"`;
+  return {
+    summary: `${written} must be of type string`,
+    hint: advice === "" ? quoted : `${quoted}. ${advice}`,
+  };
 }
 
 function wantedShape({ params }: Problem): Pick<Violation, "wanted"> {

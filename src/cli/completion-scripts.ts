@@ -8,7 +8,9 @@ export type Shell = (typeof shells)[number];
 export const completionScripts: Readonly<Record<Shell, string>> = {
   bash: `# bash completion for capstan: source <(capstan completion bash)
 _capstan() {
-  local line
+  local line typed=\${COMP_WORDS[0]}
+  local program=("$typed")
+  [[ -n \${BASH_ALIASES[$typed]-} ]] && eval "program=(\${BASH_ALIASES[$typed]})"
   COMPREPLY=()
   while IFS= read -r line; do
     case $line in
@@ -17,7 +19,7 @@ _capstan() {
       *[./]) compopt -o nospace 2>/dev/null; COMPREPLY+=("$line") ;;
       *) COMPREPLY+=("$line") ;;
     esac
-  done < <("\${COMP_WORDS[0]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+  done < <("\${program[@]}" __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
 }
 complete -F _capstan capstan
 `,

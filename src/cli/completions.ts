@@ -56,6 +56,8 @@ function readWords(
   words: readonly string[],
 ): { command: Command; operands: readonly string[]; awaiting: Option | undefined } {
   let command = program;
+  // The words behind help name a verb as those at the beginning do.
+  if (words[0] === "help") return readWords(program, words.slice(1));
   const operands: string[] = [];
   let awaiting: Option | undefined;
   for (const word of words) {

@@ -8,6 +8,7 @@ import { ailmentText } from "../drift/health.js";
 import { expiringText } from "../drift/renewal.js";
 import type { JudgedItem } from "../drift/judge.js";
 import { judgedDrift, rulesOfHealing } from "../drift/plan-with-drift.js";
+import type { StackWorker } from "../engine/locks/stack-worker.js";
 import type { Observation } from "../engine/run/observe.js";
 import type { StackState } from "../engine/backend/state.js";
 import { externalSpecOf, keyOf, type NodeKey } from "../graph/graph.js";
@@ -24,6 +25,7 @@ import { heldNode, nodeFields } from "../drift/node-fields.js";
 import { asNodesTell, type ObservedResource, type ObservedResources } from "../plan/observation.js";
 import { leavingText } from "../plan/decisions/verdicts.js";
 import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
+import { pendingOperations, type PendingOperations } from "./pending-operations.js";
 import { whyFailed } from "../provider/failure.js";
 import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
 import type { Direction, TransactionGoal } from "../records/transaction.js";
@@ -71,7 +73,7 @@ export interface MachineReport {
 }
 
 /** Everything that state and cloud tell about one cluster. */
-export interface ClusterReport {
+export interface ClusterReport extends PendingOperations {
   readonly stack: string;
   /** "<namespace>/<name>"; absent when nothing is recorded. */
   readonly cluster?: string;
@@ -87,8 +89,8 @@ export interface ClusterReport {
     /** Whether it can be taken back. */
     readonly wayBack: WayBack;
   } | null;
-  /** Operations that a dead engine left behind, e.g. "creating LocalHost/cp-0-7ca2dcf0-1". */
-  readonly interruptedOperations: readonly string[];
+  /** The process that works on what is open; none where nothing is. */
+  readonly worker: StackWorker;
   readonly infrastructure: readonly ResourceReport[];
   readonly machines: readonly MachineReport[];
   /** How the members of its etcd are; absent: there is none, or nobody can tell. */
@@ -104,6 +106,7 @@ export interface ClusterReport {
 /** What there is to describe beside what is recorded. */
 interface Surroundings {
   readonly nowMs: number;
+  readonly worker: StackWorker;
   /** Absent where nothing is recorded. */
   readonly provider?: InfrastructureProvider;
   /** The cloud as it is, or why it could not be looked at. */
@@ -114,12 +117,12 @@ interface Surroundings {
 export function describeCluster(
   stack: string,
   state: StackState,
-  { nowMs, provider, observation: look }: Surroundings,
+  { nowMs, worker, provider, observation: look }: Surroundings,
 ): ClusterReport {
-  const { transaction, revision, pending } = state;
+  const { transaction, revision } = state;
   const seen = look !== undefined && "observedResources" in look ? look : undefined;
   const judged = seen && provider && judgedAt(nowMs, state, seen, provider);
-  const reporter = new Reporter(state, seen, judged, provider);
+  const reporter = new Reporter({ state, worker, observation: seen, judged, provider });
   const planned = new Set(transaction?.target.nodes.map(keyOf));
   return omitUndefined({
     stack,
@@ -137,7 +140,8 @@ export function describeCluster(
             startedAtMs: transaction.startedAtMs,
             wayBack: wayBackOf(provider, state, seen),
           },
-    interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
+    worker,
+    ...pendingOperations(state, worker),
     infrastructure: reporter.infrastructure(),
     machines: reporter.machines(),
     etcd: seen?.etcd,
@@ -167,17 +171,21 @@ function unrecordedOf({ unrecorded }: Observation, planned: ReadonlySet<NodeKey>
     .map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
 }
 
+interface Reported {
+  readonly state: StackState;
+  readonly worker: StackWorker;
+  readonly observation: Observation | undefined;
+  readonly judged: ReadonlyMap<NodeKey, JudgedItem> | undefined;
+  readonly provider: InfrastructureProvider | undefined;
+}
+
 class Reporter {
   private readonly recorded: readonly RecordedResource[];
   private readonly observed: ObservedResources | undefined;
   private readonly secretFields: readonly string[];
 
-  constructor(
-    private readonly state: StackState,
-    private readonly observation: Observation | undefined,
-    private readonly judged: ReadonlyMap<NodeKey, JudgedItem> | undefined,
-    private readonly provider: InfrastructureProvider | undefined,
-  ) {
+  constructor(private readonly about: Reported) {
+    const { state, observation } = about;
     this.recorded = cloudResources(state);
     this.observed = observation && asNodesTell(observation);
     const told = [state.transaction?.target, state.revision?.target];
@@ -186,7 +194,7 @@ class Reporter {
 
   /** The shared resources: planned ones in their order, then those that are to go. */
   infrastructure(): ResourceReport[] {
-    const { nodes = [], machines = [] } = this.state.transaction?.target ?? {};
+    const { nodes = [], machines = [] } = this.about.state.transaction?.target ?? {};
     const hosts = new Set(machines.map(({ host }) => host));
     const planned = nodes
       .filter(({ type, parent }) => type === "resource" && parent === undefined)
@@ -200,7 +208,7 @@ class Reporter {
 
   /** What is used and not ours: nobody looks at it here. */
   private externals(): ResourceReport[] {
-    const { externals = [] } = this.state.transaction?.target ?? {};
+    const { externals = [] } = this.about.state.transaction?.target ?? {};
     return externals.map((node) => ({
       key: keyOf(node),
       kind: node.kind,
@@ -213,7 +221,7 @@ class Reporter {
   }
 
   machines(): MachineReport[] {
-    const { transaction, revision } = this.state;
+    const { transaction, revision } = this.about.state;
     const wanted = transaction?.target.machines ?? [];
     const names = new Set(wanted.map(({ name }) => name));
     // Machines that the open transaction takes away are there until it has.
@@ -228,7 +236,7 @@ class Reporter {
 
   private machine(machine: TargetMachine, serving: readonly ResourceReport[]): MachineReport {
     const { name, controlPlane, owner, spec } = machine;
-    const target = this.state.transaction?.target;
+    const target = this.about.state.transaction?.target;
     const others = this.hostsOf(name)
       .filter(({ key }) => !serving.some((one) => one.key === key))
       .map((record) => this.leaving(record));
@@ -238,7 +246,7 @@ class Reporter {
       controlPlane,
       machineSet: owner?.machineSet,
       machineDeployment: owner?.machineDeployment,
-      failureDomain: target && failureDomainOf(machine, target, this.provider),
+      failureDomain: target && failureDomainOf(machine, target, this.about.provider),
       versions: spec.versions,
       phase: hosts[0]?.phase ?? "unknown",
       reason: serving.length > 0 ? (serving[0]?.reason ?? "") : "nothing asks for it any more",
@@ -264,16 +272,16 @@ class Reporter {
         ...head,
         phase: "planned",
         drift: [],
-        reason: this.interruption(key) ?? "is not made yet",
+        reason: this.pendingReason(key) ?? "is not made yet",
       };
     }
     const observed = this.observed?.get(key);
     const phase = phaseOf(observed);
     const drift = driftedFields(record, observed);
-    const node = this.observation && heldNode(this.state, this.observation, key);
+    const node = this.about.observation && heldNode(this.about.state, this.about.observation, key);
     const onNode = nodeFields(recordedSpec(record), node);
     const address = addressOf(record, observed);
-    const times = this.state.times?.get(record.urn);
+    const times = this.about.state.times?.get(record.urn);
     const { readySinceMs, node: told, failure } = nodeOf(observed);
     return omitUndefined({
       ...head,
@@ -287,21 +295,30 @@ class Reporter {
       failure,
       drift: [...drift, ...onNode],
       reason:
-        this.interruption(key) ??
-        reasonOf(record, observed, { drift, onNode, judged: this.judged?.get(key) }),
+        this.pendingReason(key) ??
+        reasonOf(record, observed, { drift, onNode, judged: this.about.judged?.get(key) }),
     });
   }
 
-  /** What a dead engine was doing to it, if it was. */
-  private interruption(key: NodeKey): string | undefined {
-    const type = this.state.pending.find((operation) => operation.key === key)?.type;
+  /** The pending operation of a resource as a reason; undefined without one. */
+  private pendingReason(key: NodeKey): string | undefined {
+    const { state, worker } = this.about;
+    const type = state.pending.find((operation) => operation.key === key)?.type;
     if (type === undefined) return undefined;
-    return `its ${interrupted[type] ?? type} was interrupted; capstan up finds out how it ended`;
+    const operation = `its ${operationNouns[type] ?? type}`;
+    switch (worker.kind) {
+      case "alive":
+        return `${operation} is under way`;
+      case "none":
+        return `${operation} was interrupted; capstan up finds out how it ended`;
+      case "unknown":
+        return `${operation} is under way or was interrupted`;
+    }
   }
 }
 
 /** Pulumi's words for pending operations, as nouns. */
-const interrupted: Readonly<Record<string, string>> = {
+const operationNouns: Readonly<Record<string, string>> = {
   creating: "creation",
   updating: "update",
   deleting: "deletion",

@@ -16,6 +16,7 @@ import type { CommandContext } from "./context.js";
 import { etcdText, isEtcdWell } from "../workload/etcd/etcd-health.js";
 import { rowLines, wrap } from "./fit.js";
 import { openTransactionText } from "./open-transaction.js";
+import { pendingOperationLines } from "./pending-operations.js";
 import { type Cells, facts, firstThatFits, openTable } from "./table.js";
 import type { Colors, Terminal } from "./terminal.js";
 import { durationText, momentText } from "./time-text.js";
@@ -112,7 +113,7 @@ function headerLines(report: ClusterReport): string[] {
 }
 
 function warningsOf(report: ClusterReport, nowMs: number): string[] {
-  const { openTransaction: open, interruptedOperations, strangers, cloudError } = report;
+  const { openTransaction: open, worker, strangers, cloudError } = report;
   const { certificates, etcd } = report;
   return [
     ...(open === null
@@ -121,11 +122,12 @@ function warningsOf(report: ClusterReport, nowMs: number): string[] {
           openTransactionText({
             ...open,
             stack: report.stack,
+            worker,
             revision: report.revision,
             begun: `${durationText(nowMs - open.startedAtMs)} ago`,
           }),
         ]),
-    ...interruptedOperations.map((operation) => `Interrupted: ${operation}`),
+    ...pendingOperationLines(report, worker),
     ...strangers.map((what) => `In the cloud but in no record: ${what}`),
     ...certificates.filter(({ withinDays }) => withinDays !== undefined).map(expiryText),
     ...(etcd === undefined || isEtcdWell(etcd) ? [] : [`Etcd: ${etcdText(etcd)}`]),

@@ -2,6 +2,7 @@ import type { JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { withoutSecretFields } from "../api/secret-fields.js";
 import type { MachineVersions } from "../api/types.js";
+import type { StackWorker } from "../engine/locks/stack-worker.js";
 import type { NodeKey } from "../graph/graph.js";
 import { takenBackBy, type WayBack, wayBackOf } from "../plan/undo/point-of-no-return.js";
 import { targetOfRevision } from "../records/history.js";
@@ -21,8 +22,10 @@ import type { InfrastructureProvider } from "../provider/port.js";
 /** What became of a transaction. */
 type ShownResult =
   | { readonly kind: "committed" }
-  /** In flight, or interrupted and not yet gone on with. */
+  /** It broke off, and no command has gone on with it; or nothing here can tell whether one does. */
   | { readonly kind: "open" }
+  /** A living worker carries it out. */
+  | { readonly kind: "underWay" }
   | {
       readonly kind: "rolledBack";
       readonly failure: string;
@@ -68,6 +71,8 @@ export interface HistoryReport {
   readonly revision: number;
   /** Whether the open transaction can be taken back, as far as the records tell; absent without one. */
   readonly wayBack?: WayBack;
+  /** The process that works on the open transaction; none without one. */
+  readonly worker: StackWorker;
   /** Newest first. */
   readonly items: readonly HistoryItem[];
 }
@@ -80,18 +85,22 @@ export interface HistoryMachine {
   readonly providerSpec: JsonObject;
 }
 
-/**
- * What is recorded about the transactions of a stack, newest first. `provider`: that of the open
- * transaction, which knows whether its records show it past its point of no return. Pure.
- */
+/** What a state does not tell about its open transaction. */
+interface OpenContext {
+  readonly worker: StackWorker;
+  /** Its provider, which knows whether its records show it past its point of no return. */
+  readonly provider?: InfrastructureProvider;
+}
+
+/** What is recorded about the transactions of a stack, newest first. Pure. */
 export function historyReport(
   stack: string,
   state: PriorState,
-  provider?: InfrastructureProvider,
+  { worker, provider }: OpenContext = { worker: { kind: "none" } },
 ): HistoryReport {
   const { transaction, revision } = state;
   const past = endedTransactions(state);
-  const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: true }] : [];
+  const open = transaction !== undefined && isOpen(state) ? [{ ...transaction, open: worker }] : [];
   const all: readonly ShownTransaction[] = [...past, ...open].sort(
     (left, right) => left.number - right.number,
   );
@@ -102,6 +111,7 @@ export function historyReport(
     cluster: transaction?.target.cluster,
     revision: revision?.number ?? 0,
     wayBack,
+    worker,
     items: all.map((told, index) => itemOf(told, all, index, ways)).toReversed(),
   });
 }
@@ -125,7 +135,7 @@ export function recordedMachines({ machines, secretFields }: Target): HistoryMac
 
 /** An ended transaction, one without a word about its end, or the open one. */
 type ShownTransaction = Pick<HistoryEntry, "number" | "direction"> &
-  Partial<HistoryEntry> & { readonly open?: boolean };
+  Partial<HistoryEntry> & { readonly open?: StackWorker };
 
 /** Everything that is over. The present revision of an early release is in no history. */
 function endedTransactions(state: PriorState): ShownTransaction[] {
@@ -176,7 +186,7 @@ function resultOf(
   { open, ending }: ShownTransaction,
   later: readonly ShownTransaction[],
 ): ShownResult {
-  if (open === true) return { kind: "open" };
+  if (open !== undefined) return { kind: open.kind === "alive" ? "underWay" : "open" };
   if (ending === undefined || ending.kind === "committed") return { kind: "committed" };
   const next = later[0]?.number;
   const { kind, failure } = ending;

@@ -16,15 +16,14 @@ type TextOptions = Pick<Terminal, "colors" | "columns"> & Partial<Pick<CommandCo
 
 /** Transactions, newest first, with what a rollback can go to. Ends with a line end. */
 export function historyText(report: HistoryReport, options: TextOptions, nowMs: number): string {
-  const { cluster, stack, revision, items, wayBack = { kind: "free" } } = report;
+  const { cluster, stack, revision, items, worker, wayBack = { kind: "free" } } = report;
   if (items.length === 0) return `Cluster ${cluster ?? stack}: nothing is recorded\n`;
   const { suggest = (text: string) => text } = options;
   const head = `Cluster ${cluster ?? stack}   revision ${revision === 0 ? "none yet" : revision}`;
   const notes = items
-    .filter(({ result }) => result.kind === "open")
-    .flatMap((item) =>
-      wrap(suggest(openTransactionText({ ...item, stack, revision, wayBack })), options.columns),
-    )
+    .filter(({ result: { kind } }) => kind === "open" || kind === "underWay")
+    .map((item) => openTransactionText({ ...item, stack, revision, wayBack, worker }))
+    .flatMap((text) => wrap(suggest(text), options.columns))
     .map((line) => options.colors.yellow(line));
   return [
     fit(head, options.columns),
@@ -156,9 +155,12 @@ function resultText({ result, direction, goal, tookBack }: HistoryItem): string 
       if (isOther) return `committed, ${goalText(goal)}`;
       return tookBack === undefined ? "committed" : `took ${tookBack} back`;
     case "open":
-      if (isOther) return `open, ${goalText(goal)}`;
-      if (direction === "forward") return "open, forward";
-      return tookBack === undefined ? "open, back" : `open, takes ${tookBack} back`;
+    case "underWay": {
+      const standing = result.kind === "open" ? "open" : "under way";
+      if (isOther) return `${standing}, ${goalText(goal)}`;
+      if (direction === "forward") return `${standing}, forward`;
+      return tookBack === undefined ? `${standing}, back` : `${standing}, takes ${tookBack} back`;
+    }
     case "rolledBack":
       if (result.by === undefined) return "rolled back";
       return result.done ? `rolled back by ${result.by}` : `rollback ${result.by} unfinished`;
@@ -205,7 +207,7 @@ function rollbackText({ reach, number }: HistoryItem, stack: string): string {
 
 /** What an open transaction failed with is not recorded, but what it leaves to do is. */
 function failureOf({ result }: HistoryItem, wayBack: WayBack | undefined): string {
-  if (result.kind === "open") {
+  if (result.kind === "open" || result.kind === "underWay") {
     return wayBack?.kind === "closed"
       ? `only forward: ${wayBack.crossed.map(passedText).join(", ")}`
       : "";
@@ -305,6 +307,7 @@ function painted({ result, reach }: HistoryItem, text: string, colors: Colors): 
     case "rolledBack":
       return colors.red(text);
     case "open":
+    case "underWay":
     case "superseded":
       return colors.yellow(text);
   }

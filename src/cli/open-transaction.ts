@@ -1,27 +1,41 @@
+import type { StackWorker } from "../engine/locks/stack-worker.js";
 import { passedText, type WayBack } from "../plan/undo/point-of-no-return.js";
 import { goalText } from "../records/goal-text.js";
 import { moveWords } from "../records/hand-over.js";
 import type { TransactionGoal } from "../records/transaction.js";
 import { pointText } from "../plan/undo/undo-text.js";
 
-/** An open transaction as people are told of it. */
+/** An open transaction, under way or broken off. */
 interface OpenTransaction {
   readonly number: number;
   readonly goal: TransactionGoal;
   readonly wayBack: WayBack;
   readonly stack: string;
+  readonly worker: StackWorker;
   /** The last committed one; 0 for none. */
   readonly revision: number;
   /** "2h ago". */
   readonly begun?: string;
 }
 
-/** What becomes of it is up to its reader: the sentence that names the ways on. Pure. */
+/**
+ * The sentence about an open transaction: its worker where that is alive, else the commands that go on. Pure.
+ */
 export function openTransactionText(open: OpenTransaction): string {
-  const { number, goal, begun } = open;
+  const { number, goal, begun, stack, worker } = open;
   const what = goal.kind === "up" || goal.kind === "takeBack" ? "" : ` (${goalText(goal)})`;
   const since = begun === undefined ? "" : `, begun ${begun}`;
-  return `Transaction ${number}${what} is not finished${since}: ${waysOn(open)}.`;
+  const head = `Transaction ${number}${what} is`;
+  switch (worker.kind) {
+    case "alive":
+      return `${head} under way${since}: ${worker.holder} works on it.`;
+    case "none":
+      return `${head} not finished${since}: ${waysOn(open)}.`;
+    case "unknown": {
+      const seen = `${stack} is locked by ${worker.holder}, and nothing here can tell whether it lives`;
+      return `${head} not finished${since}. ${seen}. If it has ended: capstan unlock ${stack} removes its lock; ${waysOn(open)}.`;
+    }
+  }
 }
 
 function waysOn({ goal, stack, revision, wayBack }: OpenTransaction): string {

@@ -19,7 +19,7 @@ import {
   maxStackNameLength,
   stackNameOf,
 } from "../api/types.js";
-import { validate } from "../api/validate.js";
+import { bareWords, validate } from "../api/validate.js";
 import { oldestControlPlane } from "../api/versions.js";
 import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
@@ -71,7 +71,7 @@ import {
 } from "./settings.js";
 import type { Respelling } from "./respelling.js";
 import { inOurGroup, respell, writtenPath } from "./spelling.js";
-import { unknownObject } from "./unknown-object.js";
+import { isOfOtherGeneration, otherGeneration, unknownObject } from "./unknown-object.js";
 import { checkUnknown, tolerated } from "./unknown-values.js";
 import { forgottenVariable } from "./variables.js";
 
@@ -109,6 +109,7 @@ export function readDesired(
   const documents = sources.flatMap((source) => {
     const parsed = parseManifest(source, variables, givenBy);
     reader.diagnostics.push(...parsed.diagnostics);
+    reader.unread.push(...parsed.unread);
     return parsed.documents;
   });
   reader.read(documents, settings);
@@ -133,6 +134,7 @@ export function readObjects(
   const documents = objects.map(({ name, value }): ParsedDocument => ({
     value,
     positionOf: () => ({ file: name, line: 1, column: 1 }),
+    writtenAt: () => undefined,
     unresolved: [],
   }));
   reader.read(documents, []);
@@ -144,6 +146,9 @@ class Reader {
   readonly placed: Placed[] = [];
   /** Clusters that are here but wrong: what belongs to them need not be told that they are missing. */
   private readonly refused = new Set<string>();
+  private readonly otherGeneration: ParsedDocument[] = [];
+  /** Documents that could not be read: an object whose kind and name one of them has is not told to be missing. */
+  readonly unread: string[] = [];
   private readonly identities: IdentityReader;
   private readonly names: GeneratedNames;
 
@@ -156,6 +161,15 @@ class Reader {
   ) {
     this.identities = new IdentityReader(providers, holder, labelsOf);
     this.names = new GeneratedNames(holder);
+  }
+
+  /** Whether an object, as "Cluster default/prod", is here but wrong, or may be. */
+  private isRefused(object: string): boolean {
+    const [kind = "", name = ""] = object.split(/ .*\//);
+    return (
+      this.refused.has(object) ||
+      this.unread.some((text) => text.includes(kind) && text.includes(name))
+    );
   }
 
   positionOf(object: AnyObject, path: MemberPath): Position | undefined {
@@ -180,6 +194,7 @@ class Reader {
     const opened = documents
       .flatMap((document) => this.unfolded(document))
       .flatMap((document) => this.open(document) ?? []);
+    this.reportOtherGeneration();
     for (const setting of settings) this.set(setting, opened);
     for (const placed of opened) this.check(placed);
   }
@@ -207,6 +222,10 @@ class Reader {
       return undefined;
     }
     inOurGroup(value);
+    if (isOfOtherGeneration(value)) {
+      this.otherGeneration.push(document);
+      return undefined;
+    }
     if (value["apiVersion"] !== apiVersion || !isKind(value["kind"])) {
       this.report(bare, unknownObject(value));
       return undefined;
@@ -220,6 +239,13 @@ class Reader {
       this.report(placed, former, "warning");
     }
     return placed;
+  }
+
+  private reportOtherGeneration(): void {
+    const [first, ...others] = this.otherGeneration;
+    if (first === undefined) return;
+    const bare = { document: first, respellings: [], settings: [] };
+    this.report(bare, otherGeneration(others.map(({ value }) => describe(value))));
   }
 
   private set(setting: Setting, opened: readonly Placed[]): void {
@@ -282,9 +308,10 @@ class Reader {
 
   /** Objects to their clusters; what is wrong between objects is reported here. */
   private assemble(): Desired[] {
+    const refused = { has: (object: string) => this.isRefused(object) };
     const classes = objectsOfKind(this.placed, "MachineClass");
     for (const placed of this.placed) {
-      const { providers, refused } = this;
+      const { providers } = this;
       const wrong = resolveClasses(placed.object, { classes, providers, refused });
       // Not before: a class may bring the provider's object.
       const unoffered = checkOffers(placed.object, providers);
@@ -295,7 +322,7 @@ class Reader {
     const members = this.placed.filter(isMember);
     const owners = objectsOfKind(this.placed, "Cluster");
     for (const member of members) {
-      const wrong = checkOwner(member.object, owners, this.refused);
+      const wrong = checkOwner(member.object, owners, refused);
       for (const violation of wrong) this.report(member, violation);
     }
     const rules = objectsOfKind(this.placed, "MachineDrainRule");
@@ -413,8 +440,8 @@ class Reader {
     violation: Violation,
     severity: Diagnostic["severity"] = "error",
   ): void {
-    const { code, path, summary, detail } = violation;
     const { document, respellings } = placed;
+    const { code, path, summary, detail } = asWritten(placed, violation);
     const written = writtenPath(path, respellings);
     if (document.unresolved.some((one) => leadsTo(one, written))) return;
     const subject = isJsonObject(document.value) ? describe(document.value) : undefined;
@@ -427,7 +454,7 @@ class Reader {
         path: written.length > 0 ? cut(written.join(".")) : undefined,
         summary: cut(summary),
         detail,
-        hint: this.hintFor(placed, violation),
+        hint: this.hintFor(placed, asWritten(placed, violation)),
       }),
     );
   }
@@ -451,6 +478,20 @@ function namedWithPlace(object: AnyObject, document: ParsedDocument): string {
   const { file, line } = document.positionOf(["spec", "selector"]);
   const name = describe(object);
   return file === name ? name : `${name} (${file}:${line})`;
+}
+
+/** A violation that shows a bare value as its user wrote it, in a file or behind --set. */
+function asWritten(placed: Omit<Placed, "object">, violation: Violation): Violation {
+  const { path, bare } = violation;
+  if (bare === undefined) return violation;
+  const { document, respellings, settings } = placed;
+  const made = madeAt(path, settings);
+  const written =
+    made === undefined ? document.writtenAt(writtenPath(path, respellings)) : made.setting.given;
+  if (written === undefined) return violation;
+  const { summary, hint } = bareWords(written, bare);
+  // What a variable stands for says more than its name, and its name is what has to be in quotes.
+  return { ...violation, ...(written.includes("${") ? { hint } : { summary, hint }) };
 }
 
 /** Where a member was given: by the command, or in the manifest. */

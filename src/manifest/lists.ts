@@ -64,6 +64,7 @@ function itemOf(document: ParsedDocument, value: unknown, at: MemberPath): Parse
   return {
     value,
     positionOf: (path) => document.positionOf([...at, ...path]),
+    writtenAt: (path) => document.writtenAt([...at, ...path]),
     unresolved: document.unresolved
       .filter((path) => at.every((part, index) => path[index] === part))
       .map((path) => path.slice(at.length)),

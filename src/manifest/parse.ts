@@ -3,13 +3,16 @@ import {
   isAlias,
   isMap,
   isNode,
+  isScalar,
   isSeq,
   LineCounter,
   type Node,
   parseAllDocuments,
   type Pair,
+  visit,
 } from "yaml";
 import type { MemberPath } from "../api/diagnostic-codes.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import type { Diagnostic, TextPosition } from "./diagnostic.js";
 import { type GivenBy, substitute, type Variables } from "./variables.js";
 
@@ -25,6 +28,8 @@ export interface ParsedDocument {
   readonly value: unknown;
   /** Position of the member at the path, or of its nearest existing parent. */
   positionOf(path: MemberPath): TextPosition;
+  /** A scalar at the path as it is written without quotes, before YAML reads it: "1.30"; undefined of anything else. */
+  writtenAt(path: MemberPath): string | undefined;
   /** Members whose variables have no value, which is told already. */
   readonly unresolved: readonly MemberPath[];
 }
@@ -40,31 +45,37 @@ export function parseManifest(
 ): {
   documents: ParsedDocument[];
   diagnostics: Diagnostic[];
+  /** The texts of documents that are no YAML: what they hold is not known. */
+  unread: string[];
 } {
   const lines = new LineCounter();
-  const parsed = parseAllDocuments(source.text, {
+  const text = withoutMarks(source.text);
+  const parsed = parseAllDocuments(text, {
     lineCounter: lines,
     uniqueKeys: true,
     stringKeys: true,
     merge: true,
   });
   const documents: ParsedDocument[] = [];
+  const unread: string[] = [];
   const diagnostics: Diagnostic[] = [];
   const at = (offset: number): TextPosition => {
     const { line, col } = lines.linePos(offset);
     return { file: source.file, line: Math.max(line, 1), column: Math.max(col, 1) };
   };
   for (const document of Array.isArray(parsed) ? parsed : []) {
-    const problems = [...document.errors, ...document.warnings];
-    for (const problem of problems) {
+    for (const problem of problemsOf(document)) {
       diagnostics.push({
         code: "YAML",
-        severity: document.errors.includes(problem) ? "error" : "warning",
-        position: at(problem.pos[0]),
-        summary: `YAML: ${brief(problem.message)}`,
+        severity: problem.isError ? "error" : "warning",
+        position: at(problem.offset),
+        ...problemWords(problem, { text, at }),
       });
     }
-    if (document.errors.length > 0) continue;
+    if (document.errors.length > 0) {
+      unread.push(text.slice(document.range[0], document.range[2]));
+      continue;
+    }
     const unresolved = variables === undefined ? [] : substitute(document, variables, givenBy);
     for (const { offset, path, summary, hint } of unresolved) {
       const where = { position: at(offset), path: path.join(".") };
@@ -75,11 +86,82 @@ export function parseManifest(
     documents.push({
       value: read.value,
       positionOf: (path) => at(offsetOf(document, path)),
+      writtenAt: (path) => {
+        const node = document.getIn(path, true);
+        return isScalar(node) && node.type === "PLAIN" ? node.source : undefined;
+      },
       unresolved: unresolved.map(({ path }) => path),
     });
   }
-  return { documents, diagnostics };
+  return { documents, diagnostics, unread };
 }
+
+/** A byte order mark begins files, and so documents of files that were joined. The parser knows that of the first one. */
+function withoutMarks(text: string): string {
+  return text.replace(/^\uFEFF(?=---)/gm, "").replace(/^(---[^\n]*\n)\uFEFF/gm, "$1");
+}
+
+interface Problem {
+  readonly isError: boolean;
+  readonly offset: number;
+  readonly message: string;
+  /** Of a key that stands twice in one object. */
+  readonly duplicate?: { readonly key: string; readonly firstOffset: number };
+}
+
+/**
+ * What the parser objects to. Behind the first error of syntax it is lost, and its further ones are about what it
+ * made of the rest; keys that stand twice are told one by one.
+ */
+function problemsOf(document: Document.Parsed): Problem[] {
+  const { errors, warnings } = document;
+  const syntax = errors.filter(({ code }) => code !== "DUPLICATE_KEY").slice(0, 1);
+  return [
+    ...syntax.map(({ pos, message }) => ({ isError: true, offset: pos[0], message })),
+    ...(syntax.length > 0 ? [] : errors).map(({ pos, message }): Problem => {
+      const duplicate = duplicateAt(document, pos[0]);
+      return omitUndefined({ isError: true, offset: pos[0], message, duplicate });
+    }),
+    ...warnings.map(({ pos, message }) => ({ isError: false, offset: pos[0], message })),
+  ];
+}
+
+function duplicateAt(document: Document.Parsed, offset: number): Problem["duplicate"] {
+  let found: Problem["duplicate"];
+  visit(document, {
+    Map: (_where, { items }) => {
+      const keys = items.flatMap(({ key }) => (isScalar(key) ? [key] : []));
+      const again = keys.find(({ range }) => range?.[0] === offset);
+      if (again === undefined) return undefined;
+      const first = keys.find(({ value }) => value === again.value);
+      found = { key: String(again.value), firstOffset: first?.range?.[0] ?? offset };
+      return visit.BREAK;
+    },
+  });
+  return found;
+}
+
+function problemWords(
+  { offset, message, duplicate }: Problem,
+  { text, at }: { readonly text: string; readonly at: (offset: number) => TextPosition },
+): Pick<Diagnostic, "summary" | "hint"> {
+  if (duplicate !== undefined) {
+    const { line } = at(duplicate.firstOffset);
+    return {
+      summary: `YAML: key ${JSON.stringify(duplicate.key)} is there twice; first in line ${line}`,
+      hint: "take one of them away",
+    };
+  }
+  const summary = `YAML: ${brief(message)}`;
+  const line = text.split("\n", at(offset).line).at(-1) ?? "";
+  const [variable] = /\$\{[A-Za-z_]\w*\}/.exec(line.slice(0, maxLine)) ?? [];
+  return variable === undefined
+    ? { summary }
+    : { summary, hint: `between { } and [ ] a variable has to be in quotes: "${variable}"` };
+}
+
+/** So much of a line is searched for what to say about it, characters. */
+const maxLine = 1_000;
 
 /** The parser's words without position and excerpt: both are shown already. */
 function brief(message: string): string {

@@ -12,7 +12,7 @@ interface ReferenceContext {
   readonly classes: readonly MachineClassObject[];
   readonly providers: readonly ProviderSpecs[];
   /** Objects that are here but wrong, as "Cluster default/prod": nobody is told that they are missing. */
-  readonly refused: ReadonlySet<string>;
+  readonly refused: Pick<ReadonlySet<string>, "has">;
 }
 
 /**
@@ -96,7 +96,7 @@ function classHint(name: string, classes: readonly MachineClassObject[]): string
 export function checkOwner(
   object: ClusterMember,
   clusters: readonly ClusterObject[],
-  refused: ReadonlySet<string>,
+  refused: Pick<ReadonlySet<string>, "has">,
 ): Violation[] {
   if (object.kind === "Cluster") return [];
   const owner = clusters.find((cluster) => belongsTo(object, cluster));

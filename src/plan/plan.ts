@@ -152,7 +152,8 @@ export interface MachineChange {
   readonly inputs?: readonly ResourceInput[];
   /** Of a new host: in what it may differ where the cloud has no room for it, best first; absent: in nothing. */
   readonly alternatives?: readonly (readonly ResourceInput[])[];
-  readonly reason: string;
+  /** All of them, those of the changed fields included. */
+  readonly reasons: readonly string[];
   /** Its host's resource, as it is named in the end; of a deleted machine, the last one. */
   readonly host?: NodeKey;
 }
@@ -165,7 +166,13 @@ export interface InfrastructureChange {
   readonly kind: ChangeKind;
   readonly changes: readonly ChangedField[];
   readonly inputs?: readonly ResourceInput[];
-  readonly reason: string;
+  /** All of them, those of the changed fields included. */
+  readonly reasons: readonly string[];
+}
+
+/** Reasons in one text; empty where it goes without saying. Pure. */
+export function reasonText(reasons: readonly string[]): string {
+  return reasons.join("; ");
 }
 
 /** An answer that is new, or another one than before. */

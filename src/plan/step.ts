@@ -9,7 +9,7 @@ export interface ChangedField {
   readonly path: string;
   readonly from?: Json;
   readonly to?: Json;
-  /** Why this field makes a new resource necessary; absent of those that do not. */
+  /** Why this field makes a new resource necessary, or cannot change; absent of those that do not. */
   readonly reason?: string;
   /** What its change in place disturbs; absent: nothing. */
   readonly disruptive?: string;
@@ -67,18 +67,24 @@ export function isDraining(step: Step): boolean {
   return step.kind === "update" && step.drains === true;
 }
 
-/** The paths of a verdict with their values on both sides. */
+/** The paths of a diff result with their values on both sides, and what it says about each of them. Pure. */
 export function changesOf(verdict: Verdict, from: JsonObject, to: JsonObject): ChangedField[] {
   if (verdict.kind === "same") return [];
-  const reasons = "reasons" in verdict ? verdict.reasons : undefined;
   const disruptions = "disruptions" in verdict ? verdict.disruptions : undefined;
+  const reasons = reasonsByPath(verdict);
   return verdict.paths.map((path) =>
     omitUndefined({
       path,
-      reason: reasons?.[path],
+      reason: reasons[path],
       disruptive: disruptions?.[path],
       from: from[path],
       to: to[path],
     }),
   );
+}
+
+/** Why paths of a diff result keep a resource from following: a reason without paths of its own is about all of them. Pure. */
+export function reasonsByPath(verdict: Verdict): Readonly<Record<string, string>> {
+  if (verdict.kind === "same" || verdict.kind === "inPlace") return {};
+  return verdict.reasons ?? Object.fromEntries(verdict.paths.map((path) => [path, verdict.reason]));
 }

@@ -96,7 +96,12 @@ describe("the history of a stack", () => {
   }
 
   it("of nothing", () => {
-    assert.deepEqual(historyReport("s", emptyState), { stack: "s", revision: 0, items: [] });
+    assert.deepEqual(historyReport("s", emptyState), {
+      stack: "s",
+      revision: 0,
+      worker: { kind: "none" },
+      items: [],
+    });
   });
 
   it("that an early release recorded tells the revision, and no more", () => {

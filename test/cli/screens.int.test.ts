@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { defaultStateDir } from "../../src/engine/backend/project.js";
 import { clearFaults, letBoot } from "../scenario/cloud-faults.js";
-import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
+import { pathWithCommand } from "../scenario/command-on-path.js";
+import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { Screen, type Size } from "../support/tmux.js";
 import { removeFolder } from "../support/folders.js";
 
@@ -59,12 +60,7 @@ for (const size of sizes) {
 
     before(async () => {
       folder = mkdtempSync(join(tmpdir(), "capstan-screens-"));
-      mkdirSync(join(folder, "bin"));
-      const bin = join(folder, "bin", "capstan");
-      writeFileSync(bin, `#!/bin/sh\nexec "${process.execPath}" "${commandLine}" "$@"\n`);
-      chmodSync(bin, 0o755);
-      const path = [join(folder, "bin"), process.env["PATH"]].join(delimiter);
-      screen = new Screen(size, folder, { ...cleanEnv(), PATH: path });
+      screen = new Screen(size, folder, { ...cleanEnv(), PATH: pathWithCommand(folder) });
       await screen.run("capstan init demo");
       // Slow enough to look at while it happens.
       const file = join(folder, "demo", "cluster.yaml");

@@ -78,6 +78,8 @@ describe("completion", () => {
     { typed: ["install", "--context", "s"], words: ["stage"] },
     { typed: ["up", "--timeout", ""], words: [] },
     { typed: ["version", ""], words: [] },
+    { typed: ["help", "desc"], words: ["describe"] },
+    { typed: ["help", "local", "ki"], words: ["kill"] },
     { typed: ["unknown", ""], words: [] },
   ];
   for (const { typed, words = [], files = false } of cases) {
@@ -135,6 +137,16 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
     assert.equal(ran.stderr, "");
     return ran.stdout.split("\n").filter((line) => line !== "");
   };
+
+  it("bash: by an alias", () => {
+    const script = `source <(capstan completion bash)
+alias k='env -- capstan'; complete -F _capstan
+COMP_WORDS=(k pla); COMP_CWORD=1
+_capstan k
+printf '%s\\n' "\${COMPREPLY[@]}"`;
+    const ran = spawnSync("bash", ["-c", script], { cwd: folder, env, encoding: "utf8" });
+    assert.deepEqual([ran.stdout, ran.stderr], ["plan\n", ""]);
+  });
 
   it("bash: verbs, options, stacks, fields and files", () => {
     assert.deepEqual(inBash("pl"), ["plan"]);

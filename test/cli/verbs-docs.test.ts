@@ -12,7 +12,8 @@ const text = readFileSync(join(repository, "docs", "cli.md"), "utf8");
 function verbsOf(command: Command, above = ""): Map<string, Command> {
   const verbs = new Map<string, Command>();
   for (const verb of command.createHelp().visibleCommands(command)) {
-    if (verb.name() === "help") continue;
+    // Below a group it is commander's own.
+    if (verb.name() === "help" && above !== "") continue;
     const name = `${above}${verb.name()}`;
     verbs.set(name, verb);
     for (const [inner, one] of verbsOf(verb, `${name} `)) verbs.set(inner, one);

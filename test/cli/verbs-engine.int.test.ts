@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type MachineReport, type ResourceReport } from "../../src/cli/describe-report.js";
+import type { StackWorker } from "../../src/engine/locks/stack-worker.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack } from "../scenario/manifests.js";
 import { commandLine, Sandbox } from "../scenario/sandbox.js";
@@ -12,7 +13,9 @@ interface Described {
   readonly stack: string;
   readonly revision: number;
   readonly openTransaction: { readonly number: number } | null;
+  readonly worker: StackWorker;
   readonly interruptedOperations: readonly string[];
+  readonly runningOperations: readonly string[];
   readonly infrastructure: readonly ResourceReport[];
   readonly machines: readonly MachineReport[];
   readonly strangers: readonly string[];
@@ -146,6 +149,33 @@ describe("verbs with a real engine", () => {
     assert.match(described.interruptedOperations.join(), /^creating LocalHost\/workers-/);
     const reasons = described.machines.map(({ reason }) => reason).join();
     assert.match(reasons, /its creation was interrupted; capstan up finds out how it ended/);
+  });
+
+  it("describe, status and history tell what a living up does from what one left behind", async () => {
+    const file = join(sandbox.manifests, "workers.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("replicas: 2", "replicas: 3"));
+    const hang = { call: "create", mode: "hangAfter", name: "workers-" };
+    const up = await sandbox.startHanging(hang);
+    const described = await describeAll();
+    assert.equal(described.worker.kind, "alive");
+    assert.deepEqual(described.interruptedOperations, []);
+    assert.match(described.runningOperations.join(), /^creating LocalHost\/workers-/);
+    const verbs: [verb: string, says: RegExp][] = [
+      ["describe", /its creation is under way\n[^]*\nUnder way: creating LocalHost\/workers-/],
+      ["status", /transaction 2 is under way\n[^]*\nUnder way: creating LocalHost\/workers-/],
+      ["history", /\n2 +\S+ +under way, forward /],
+    ];
+    for (const [verb, says] of verbs) {
+      const { stdout } = await sandbox.capstan(0, verb, "default/quickstart");
+      assert.match(stdout, says);
+      assert.match(stdout.replaceAll("\n", " "), /Transaction 2 is under way.* works on it\./);
+      assert.doesNotMatch(stdout, /nterrupted|not finished|goes on/);
+    }
+    await up.killTree();
+    const left = await describeAll();
+    assert.deepEqual([left.worker, left.runningOperations], [{ kind: "none" }, []]);
+    const { stdout } = await sandbox.capstan(0, "status");
+    assert.match(stdout, /transaction 2 is not finished\n[^]*\nInterrupted: creating LocalHost\//);
   });
 
   it("describe shows what is recorded while the cloud does not answer", async () => {

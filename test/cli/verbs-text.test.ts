@@ -63,7 +63,9 @@ const report: ClusterReport = {
     startedAtMs: now - 2 * 60 * minute,
     wayBack: { kind: "free" },
   },
+  worker: { kind: "none" },
   interruptedOperations: ["creating Host/workers-5e7-1-abcdef01-1"],
+  runningOperations: [],
   infrastructure: [resource("Network", "network")],
   machines: [
     machine("cp-0", drifted),

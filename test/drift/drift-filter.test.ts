@@ -50,7 +50,7 @@ describe("a plan that tolerates drift", () => {
     const plan = await engine.plan(desired);
     assert.deepEqual(steps(plan), ["create a 2", "delete a 1"]);
     assert.equal(
-      plan.machines.find(({ machine: name }) => name === "a")?.reason,
+      plan.machines.find(({ machine: name }) => name === "a")?.reasons.join(),
       'it drifted: tags {} -> {"by":"hand"}; its drift policy asks for a new host',
     );
     await upDone(engine, desired);

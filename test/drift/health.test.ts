@@ -298,8 +298,8 @@ describe("an up over machines in trouble", () => {
     const before = hostOf(engine, "pool-1").who.name;
     const plan = await engine.plan(desired);
     assert.deepEqual(
-      plan.machines.flatMap(({ kind, machine: name, reason }) =>
-        kind === "same" ? [] : [`${kind} ${name} ${reason}`],
+      plan.machines.flatMap(({ kind, machine: name, reasons }) =>
+        kind === "same" ? [] : [`${kind} ${name} ${reasons.join("; ")}`],
       ),
       [
         "replace pool-1 MachineHealthCheck check: its Node says Ready=False since 1970-01-01T00:45:01Z, which may last 200 s",

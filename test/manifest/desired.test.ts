@@ -68,6 +68,13 @@ function changed(text: string, from: string, to: string): string {
   return text.replace(from, to);
 }
 
+it("a key twice in the Cluster is told alone, and not that the Cluster is missing", () => {
+  const twice = changed(cluster, "kind: Cluster\n", "kind: Cluster\nkind: Cluster\n");
+  const want =
+    '3:1: error: YAML: key "kind" is there twice; first in line 2 [take one of them away]';
+  assert.deepEqual(problems(twice, machine, set), [want]);
+});
+
 describe("a valid manifest", () => {
   it("reads empty labels and annotations as absent ones", () => {
     const empty = cluster.replace("  name: prod\n", "$&  labels: {}\n  annotations: {}\n");
@@ -184,6 +191,25 @@ describe("what is wrong in one object", () => {
       given: changed(machine, "kubelet: 1.34.2", "kubelet: 1.34"),
       want: [
         '22:5: error: Machine default/cp-0: spec.versions.kubelet: 1.34 must be of type string [write it in quotes: "1.34". Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.]',
+      ],
+    },
+    {
+      name: "numbers in other spellings, in quotes as they are written",
+      given: changed(machine, "kubelet: 1.34.2", "kubelet: 1.30").replace(
+        "name: cp-0\n",
+        "name: cp-0\n  annotations: { account: 012345678901, mask: 0x10 }\n",
+      ),
+      want: [
+        `19:18: error: Machine default/cp-0: metadata.annotations.account: 012345678901 must be of type string [write it in quotes: "012345678901"]`,
+        `19:41: error: Machine default/cp-0: metadata.annotations.mask: 0x10 must be of type string [write it in quotes: "0x10"]`,
+        '23:5: error: Machine default/cp-0: spec.versions.kubelet: 1.30 must be of type string [write it in quotes: "1.30". Version of the kubelet, e.g. 1.34.2: never newer than the control plane, at most three minors older. It may be raised and lowered.]',
+      ],
+    },
+    {
+      name: "no value where a text belongs",
+      given: changed(machine, "kubelet: 1.34.2", "kubelet:"),
+      want: [
+        "22:5: error: Machine default/cp-0: spec.versions.kubelet: has no value: it must be of type string [write one behind the colon, or take the field away]",
       ],
     },
     {

@@ -32,6 +32,11 @@ describe("YAML", () => {
       given: "\ufeffa: 1\r\nb: 2\r\n",
       want: [{ a: 1, b: 2 }],
     },
+    {
+      name: "byte order marks of files that were joined",
+      given: "\ufeffa: 1\n\ufeff---\nb: 2\n---\n\ufeffc: \ufeff3\n",
+      want: [{ a: 1 }, { b: 2 }, { c: "\ufeff3" }],
+    },
   ];
   for (const { name, given, want } of cases) {
     it(name, () => {
@@ -98,12 +103,30 @@ describe("bad YAML", () => {
     {
       name: "a key twice",
       given: "a: 1\nb: 2\na: 3\n",
-      want: ["a.yaml:3:1: error: YAML: Map keys must be unique"],
+      want: [
+        'a.yaml:3:1: error: YAML: key "a" is there twice; first in line 1\n  hint: take one of them away',
+      ],
     },
     {
       name: "a key twice, deep inside",
       given: "a:\n  b: 1\n  b: 2\n",
-      want: ["a.yaml:3:3: error: YAML: Map keys must be unique"],
+      want: [
+        'a.yaml:3:3: error: YAML: key "b" is there twice; first in line 2\n  hint: take one of them away',
+      ],
+    },
+    {
+      name: "a colon that is missing, told once",
+      given:
+        "apiVersion: v1\nkind Cluster\nmetadata:\n  name: a\n  labels: { a: b }\nspec:\n  x: 1\n",
+      want: ["a.yaml:2:1: error: YAML: Implicit keys need to be on a single line"],
+    },
+    {
+      name: "a variable without quotes between braces, told once, with what to do",
+      given: `spec: { size: \${SIZE}, zone: a, labels: { a: \${A}, b: c } }\nmore:\n  - { x: \${X} }\n`,
+      want: [
+        "a.yaml:1:16: error: YAML: Unexpected flow-map-start at node end\n" +
+          '  hint: between { } and [ ] a variable has to be in quotes: "${SIZE}"',
+      ],
     },
     {
       name: "an alias of nothing",

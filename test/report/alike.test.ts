@@ -11,7 +11,7 @@ import {
 import { assertLaw } from "../support/laws.js";
 
 function line(label: string, kind: ChangeLine["kind"] = "create", reason = ""): ChangeLine {
-  return { label, kind, detail: reason, described: reason, changes: [], reason };
+  return { label, kind, detail: reason, described: reason, changes: [], reasons: [reason] };
 }
 
 const machines = (count: number) =>

@@ -46,6 +46,11 @@ export class Screen {
     this.tmux("send-keys", "Enter");
   }
 
+  /** Presses one key, by tmux's name of it: "C-c". */
+  press(key: string): void {
+    this.tmux("send-keys", key);
+  }
+
   /** Types a command and waits until the shell asks for the next one. */
   async run(command: string): Promise<string> {
     await this.clear();

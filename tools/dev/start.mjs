@@ -1,9 +1,9 @@
 // `npm start`: sets up and shows the main job on the embedded default.
 // `npm start -- <args>`: sets up and passes the arguments on to the command line.
 
-import { dirname, join } from "node:path";
-import { exitWith, runAttached, withPathFirst } from "../toolchain/run.mjs";
-import { root, setup } from "./setup.mjs";
+import { exitWith } from "../toolchain/run.mjs";
+import { setUpCapstan } from "./capstan.mjs";
+import { root } from "./setup.mjs";
 
 const example = "examples/quickstart";
 
@@ -31,10 +31,8 @@ The machines run in the simulated cloud, and a second plan finds nothing to chan
     npm start -- --help
 `;
 
-/** @typedef {(args: readonly string[]) => Promise<number>} Capstan */
-
 /**
- * @param {Capstan} capstan
+ * @param {import("./capstan.mjs").Capstan} capstan
  * @returns {Promise<number>} the exit code
  */
 async function runMainJob(capstan) {
@@ -53,12 +51,7 @@ async function runMainJob(capstan) {
 
 await exitWith(async () => {
   const args = process.argv.slice(2);
-  const { node } = await setup({ quiet: args.length > 0 });
-  const main = join(root, "dist", "cli", "main.js");
-  // Pulumi's Node.js plugins run the `node` that they find on PATH.
-  const env = withPathFirst(process.env, dirname(node));
-  /** @type {Capstan} */
-  const capstan = (capstanArgs) => runAttached(node, [main, ...capstanArgs], { env });
+  const capstan = await setUpCapstan({ quiet: args.length > 0 });
   if (args.length > 0) return capstan(args);
   process.chdir(root);
   return runMainJob(capstan);

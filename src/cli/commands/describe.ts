@@ -47,24 +47,24 @@ async function reportOf(
   engine: Engine,
   context: CommandContext,
 ): Promise<ClusterReport> {
-  const state = await engine.readState(stack);
+  const { state, worker } = await engine.readWithWorker(stack);
   const provider = recordedProvider(stack, state, context);
   const { transaction } = state;
   const nowMs = context.clock.now();
   if (provider === undefined || transaction === undefined) {
-    return describeCluster(stack, state, { nowMs });
+    return describeCluster(stack, state, { nowMs, worker });
   }
   const call = callContext(context.clock, context.interruption.stop);
   const scope = { cluster: transaction.target.cluster, clusterUid: transaction.clusterUid };
   try {
     const looked = { provider, records: state, context: call, asksEtcd: true };
     const observation = await new NodeReports(openWorkload).observe(scope, looked);
-    return describeCluster(stack, state, { nowMs, provider, observation });
+    return describeCluster(stack, state, { nowMs, worker, provider, observation });
   } catch (error) {
     // On-call needs what is recorded most when the cloud is silent.
     if (!isCapstanError(error) || error.source !== "cloud") throw error;
     const observation = { failed: error.message };
-    return describeCluster(stack, state, { nowMs, provider, observation });
+    return describeCluster(stack, state, { nowMs, worker, provider, observation });
   }
 }
 

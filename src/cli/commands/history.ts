@@ -1,5 +1,6 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import type { StackWorker } from "../../engine/locks/stack-worker.js";
 import type { Engine } from "../../engine/pulumi/engine.js";
 import type { StackState } from "../../engine/backend/state.js";
 import { compareTargets, isSame } from "../../plan/compare/compare.js";
@@ -32,10 +33,10 @@ export async function historyCommand(
     context.terminal.write(context.suggest(noClustersText(engine)));
   }
   for (const stack of stacks) {
-    const state = await engine.readState(stack);
+    const { state, worker } = await engine.readWithWorker(stack);
     if (named.length > 0 && tellEnd("history", stack, state, { engine, context })) continue;
     if (named.length > 0) await refuseUnrecorded(stack, state, engine);
-    const report = reportOf(stack, state, context);
+    const report = reportOf(stack, { state, worker }, context);
     const { terminal, clock, suggest } = context;
     if (context.json) context.emit(historyDocument(report));
     else terminal.write(`${historyText(report, { ...terminal, suggest }, clock.now())}\n`);
@@ -44,13 +45,14 @@ export async function historyCommand(
 }
 
 /** A release without the provider that made a stack tells its history all the same. */
-function reportOf(stack: string, state: StackState, { providers }: CommandContext): HistoryReport {
+function reportOf(
+  stack: string,
+  { state, worker }: { readonly state: StackState; readonly worker: StackWorker },
+  { providers }: CommandContext,
+): HistoryReport {
   const name = state.transaction?.target.provider;
-  return historyReport(
-    stack,
-    state,
-    providers.all.find((one) => one.name === name),
-  );
+  const provider = providers.all.find((one) => one.name === name);
+  return historyReport(stack, state, omitUndefined({ worker, provider }));
 }
 
 /** capstan history show: everything that is recorded about one transaction. */
@@ -122,9 +124,9 @@ async function oneHistory(
       hint: `name one: ${[stack, ...others].join(", ")}`,
     });
   }
-  const state = await engine.readState(stack);
+  const { state, worker } = await engine.readWithWorker(stack);
   await refuseUnrecorded(stack, state, engine);
-  return { state, report: reportOf(stack, state, context) };
+  return { state, report: reportOf(stack, { state, worker }, context) };
 }
 
 async function refuseUnrecorded(stack: string, state: StackState, engine: Engine): Promise<void> {

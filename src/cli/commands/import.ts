@@ -115,7 +115,7 @@ function show(machine: string, { plan, later }: ImportPlan, context: CommandCont
   }
   terminal.write(`${planText(plan, terminal)}\n`);
   if (later.length === 0) return;
-  const changes = describeChanges(later, "");
+  const changes = describeChanges(later);
   terminal.write(`The next up changes Machine ${machine} in place: ${changes}\n\n`);
 }
 

@@ -5,6 +5,7 @@ import { recordedKeys } from "../../records/recorded-keys.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { domainOffer, domainOfHost } from "../../api/failure-domains.js";
 import { type MachineVersions, providerValue } from "../../api/types.js";
+import type { StackWorker } from "../../engine/locks/stack-worker.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import type { Observation } from "../../engine/run/observe.js";
 import type { StackState } from "../../engine/backend/state.js";
@@ -23,6 +24,7 @@ import { leavingHosts } from "../../plan/changes/leaving.js";
 import type { ObservedResource } from "../../plan/observation.js";
 import type { InfrastructureProvider, NodeReport } from "../../provider/port.js";
 import { openTransactionText } from "../open-transaction.js";
+import { pendingOperationLines, pendingOperations } from "../pending-operations.js";
 import { type CommandContext, type GlobalOptions, openRecords } from "../context.js";
 import type { ManifestOptions } from "../manifest-options.js";
 import { expiryWarnings } from "../../source/certificate-report.js";
@@ -63,18 +65,20 @@ export async function statusCommand(
     context.terminal.write(context.suggest(noClustersText(engine)));
   }
   for (const stack of stacks) {
-    const state = await engine.readState(stack);
+    const { state, worker } = await engine.readWithWorker(stack);
     if (tellEnd("status", stack, state, { engine, context })) continue;
     if (named.length > 0) await refuseUnknown("show the status of", [stack], engine);
     const provider = recordedProvider(stack, state, context);
     const observation = await seenOf(state, provider, context);
     const machines = observation === undefined ? [] : machinesOf(state, observation, provider);
-    if (context.json) context.emit({ type: "status", stack, ...transactionOf(state), machines });
+    const transaction = transactionOf(state, worker);
+    if (context.json) context.emit({ type: "status", stack, ...transaction, machines });
     else {
-      const open = context.suggest(openText(stack, state, wayBackOf(provider, state, observation)));
+      const wayBack = wayBackOf(provider, state, observation);
+      const open = context.suggest(openText(stack, state, { worker, wayBack }));
       const { columns } = context.terminal;
       const warnings = expiryWarnings(recordedKeys(state), context.clock.now());
-      const text = { columns, openText: open, warnings };
+      const text = { columns, transaction, openText: open, warnings };
       context.terminal.write(statusText(stack, state, machines, text));
     }
   }
@@ -96,11 +100,15 @@ async function seenOf(
 }
 
 /** What is to be done about an open transaction; empty without one. */
-function openText(stack: string, state: StackState, wayBack: WayBack): string {
+function openText(
+  stack: string,
+  state: StackState,
+  how: { readonly worker: StackWorker; readonly wayBack: WayBack },
+): string {
   const { transaction } = state;
   if (transaction === undefined || !isOpen(state)) return "";
   const revision = state.revision?.number ?? 0;
-  return openTransactionText({ ...transaction, stack, revision, wayBack });
+  return openTransactionText({ ...transaction, stack, revision, ...how });
 }
 
 function machinesOf(
@@ -177,14 +185,16 @@ function saidBy({
   });
 }
 
-function transactionOf({ transaction, revision, pending }: PriorState) {
+function transactionOf(state: PriorState, worker: StackWorker) {
+  const { transaction, revision } = state;
   return {
     revision: revision?.number ?? 0,
     openTransaction:
       transaction !== undefined && transaction.number !== revision?.number
         ? transaction.number
         : null,
-    interruptedOperations: pending.map(({ type, key }) => `${type} ${key}`),
+    worker,
+    ...pendingOperations(state, worker),
   };
 }
 
@@ -194,15 +204,17 @@ function statusText(
   machines: readonly MachineStatus[],
   text: {
     readonly columns: number;
+    readonly transaction: ReturnType<typeof transactionOf>;
     readonly openText: string;
     readonly warnings: readonly string[];
   },
 ): string {
-  const { columns, openText, warnings } = text;
-  const { revision, openTransaction, interruptedOperations } = transactionOf(state);
+  const { columns, transaction, openText, warnings } = text;
+  const { revision, openTransaction, worker } = transaction;
   if (state.resources.length === 0) return `Cluster ${stack}: nothing is recorded\n`;
   const head = `Cluster ${state.transaction?.target.cluster ?? stack}   revision ${revision}`;
-  const open = openTransaction === null ? "" : `   transaction ${openTransaction} is not finished`;
+  const standing = worker.kind === "alive" ? "is under way" : "is not finished";
+  const open = openTransaction === null ? "" : `   transaction ${openTransaction} ${standing}`;
   const isSpread = machines.some(({ failureDomain }) => failureDomain !== undefined);
   const rows = machines.map((one) => [
     one.machine,
@@ -212,8 +224,9 @@ function statusText(
     ...(isSpread ? [one.failureDomain ?? ""] : []),
     kubeletText(one),
   ]);
-  const interrupted = interruptedOperations.map((operation) => `interrupted: ${operation}`);
-  const notes = [...interrupted, ...warnings].map((note) => `${note}\n`).join("");
+  const notes = [...pendingOperationLines(transaction, worker), ...warnings]
+    .map((note) => `${note}\n`)
+    .join("");
   const names = ["MACHINE", "PHASE", "HOST", "ADDRESS", ...(isSpread ? ["DOMAIN"] : []), "KUBELET"];
   const ways = openText === "" ? [] : ["", ...wrap(openText, columns), ""];
   return `${head}${open}\n\n${table(names, rows, columns)}${notes}${ways.join("\n")}`;

@@ -7,6 +7,7 @@ import { packageVersion } from "../package.js";
 import { addAccessVerbs } from "./access.js";
 import { addApiServerVerbs, addMoveVerb, addWatchVerb } from "./api-server.js";
 import { addChangingVerbs, addLookingVerbs } from "./clusters.js";
+import { addHelp } from "./help.js";
 import { addImportVerb } from "./import.js";
 import { addLocalVerbs } from "./local.js";
 import { addManifestVerbs } from "./manifests.js";
@@ -64,7 +65,7 @@ export function makeProgram({ silent = false } = {}): Command {
   addLocalVerbs(program.command("local").description("play with the simulated cloud"));
   addSimVerbs(program.command("sim").description("serve simulated clouds to any client of theirs"));
   addOwnVerbs(program);
-  program.helpCommand(true);
+  addHelp(program);
   return program;
 }
 

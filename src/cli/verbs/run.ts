@@ -26,8 +26,8 @@ export async function runCommandLine(): Promise<void> {
     await keptAlive(() => program.parseAsync());
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // Help and version are no errors, but a verb that is missing is one.
-    const fine = error.exitCode === 0 && error.code !== "commander.help";
+    // Help that was asked for and the version are no errors, but help in the place of a verb that is missing is one.
+    const fine = error.exitCode === 0;
     process.exitCode = fine ? exitCodes.done : exitCodes.badUsage;
     const hint = habitAnswer(error.message);
     if (hint !== undefined && !json) process.stderr.write(visible(`hint: ${hint}\n`));

@@ -21,7 +21,7 @@ export interface FoundLock {
 }
 
 /** A stack, and now, milliseconds since the epoch. */
-interface Locked {
+export interface Locked {
   readonly workspace: Workspace;
   readonly stack: string;
   readonly nowMs: number;

@@ -8,6 +8,7 @@ import { systemClock } from "../../provider/clock.js";
 import type { Clock } from "../../provider/port.js";
 import type { NotedCluster } from "../../sweep/clusters.js";
 import type { PassProgram } from "../../transaction/registration.js";
+import { isOpen } from "../../records/prior-state.js";
 import type { KnownProviders } from "../../records/storage-versions.js";
 import { BackendStacks } from "./backend-stacks.js";
 import { dropKeptState, keepState } from "../backend/checkpoint-repair.js";
@@ -24,6 +25,7 @@ import { prunePulumiHistory } from "../backend/pulumi-history.js";
 import { type PulumiResult, runPulumi } from "./pulumi.js";
 import { holderLiveness, ownEngine, sightIn } from "../locks/engine-roster.js";
 import type { LeaseTerm } from "../locks/lease-term.js";
+import { stackWorker, type StackWorker } from "../locks/stack-worker.js";
 import { enginesNoted, forgetEnded, noteBeside, writersOf } from "../locks/noted-engines.js";
 import {
   identify,
@@ -231,6 +233,19 @@ export class Engine {
    */
   readState(stack: string): Promise<StackState> {
     return this.recorded.read(stack);
+  }
+
+  /**
+   * The same with the worker of the stack, for verbs that show what is under way. A state with nothing
+   * open has no worker, whoever holds its lock.
+   */
+  async readWithWorker(stack: string): Promise<{ state: StackState; worker: StackWorker }> {
+    const state = await this.readState(stack);
+    if (!isOpen(state) && state.pending.length === 0) return { state, worker: { kind: "none" } };
+    const { workspace } = this.options;
+    const worker = await stackWorker({ workspace, stack, nowMs: this.clock.now() });
+    // A worker may have ended between two reads: with its lock read first, its state is never shown as broken off.
+    return { state: await this.readState(stack), worker };
   }
 
   /**

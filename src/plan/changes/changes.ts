@@ -20,25 +20,32 @@ import {
 } from "../../records/prior-state.js";
 import { changesOf, drainingAmong, type Step } from "../step.js";
 import { inNameOrder } from "../../sets/name-order.js";
+import { conditionReasons, subjectOf } from "../decisions/verdicts.js";
 import type { DecidedHost } from "../decisions/decided.js";
+import type { PlanInput } from "../plan-input.js";
 import type { MachineChange, InfrastructureChange } from "../plan.js";
 
-interface ChangesInput {
+/** What was decided about machines. */
+interface DecidedMachines {
   /** Why sets give up one machine rather than another, by machine. */
   readonly going: ReadonlyMap<string, GoReason>;
   readonly hosts: readonly DecidedHost[];
-  readonly prior: PriorState;
   /** The records before anything has moved. */
   readonly written: PriorState;
   /** Hosts that stay in the cloud without our marks. */
   readonly letGo: ReadonlySet<NodeKey>;
   readonly steps: readonly Step[];
-  readonly provider: InfrastructureProvider;
 }
 
+type Known = Pick<PlanInput, "prior" | "provider" | "observedResources">;
+
+type ChangesInput = DecidedMachines & Known;
+
 /** Every machine there is or will be, in name order. Pure. */
-export function machineChanges(input: ChangesInput): MachineChange[] {
-  const { hosts, provider } = input;
+export function machineChanges(known: Known, decided: DecidedMachines): MachineChange[] {
+  const { prior, provider, observedResources } = known;
+  const input = { ...decided, prior, provider, observedResources };
+  const { hosts } = input;
   const movedFrom = formerOwners(input);
   const removed = removedMachines(input);
   const superseded = new Set<string>();
@@ -80,7 +87,7 @@ export function machineChanges(input: ChangesInput): MachineChange[] {
         movedFrom: movedFrom({ name, owner }),
         kind: isLetGo(name, input) ? "forget" : "delete",
         changes: [],
-        reason: isLetGo(name, input) ? letGoReason : deletionReason(name, input),
+        reasons: isLetGo(name, input) ? [letGoReason] : deletionReasons(name, input),
         host,
       }),
     );
@@ -124,12 +131,23 @@ function isLetGo(machine: string, { letGo, prior }: ChangesInput): boolean {
   );
 }
 
-function deletionReason(name: string, { going, prior }: ChangesInput): string {
+function deletionReasons(name: string, input: ChangesInput): string[] {
+  const { going, prior } = input;
   const reason = going.get(name);
-  if (reason !== undefined) return goText(reason);
-  return isRemembered(name, prior)
+  // The set has chosen it for that.
+  if (reason?.kind === "failed") return [goText(reason)];
+  const unasked = isRemembered(name, prior)
     ? "nothing asks for it any more"
     : "left over from an earlier change";
+  return [...hostCondition(name, input), reason === undefined ? unasked : goText(reason)];
+}
+
+/** What is wrong with the last host of a machine; empty of one that is well, or unknown. */
+function hostCondition(machine: string, { prior, observedResources }: ChangesInput): string[] {
+  const host = cloudResources(prior).findLast(({ parent }) => parent === machineKey(machine));
+  return host === undefined
+    ? []
+    : conditionReasons(observedResources.get(host.key), subjectOf(host));
 }
 
 function goText(reason: GoReason): string {
@@ -191,11 +209,11 @@ function removedResources(
   return removed.map((resource): InfrastructureChange => {
     const host = recordedHostOf(resource, provider);
     const about = { key: resource.key, changes: [], ...belongingTo(host, machineOf) };
-    if (letGo.has(resource.key)) return { ...about, kind: "forget", reason: letGoReason };
+    if (letGo.has(resource.key)) return { ...about, kind: "forget", reasons: [letGoReason] };
     const isSuperseded = host === undefined && replacing;
     const reason = isSuperseded ? "its successor serves instead" : "nothing asks for it any more";
     const goes = host !== undefined && leaving.has(host);
-    return { ...about, kind: "delete", reason: goes ? "it goes with its host" : reason };
+    return { ...about, kind: "delete", reasons: [goes ? "it goes with its host" : reason] };
   });
 }
 
@@ -253,7 +271,7 @@ function leftOver(
         controlPlane: false,
         kind: "delete",
         changes: [],
-        reason: "left over from an earlier change",
+        reasons: ["left over from an earlier change"],
         host,
       });
     });
@@ -269,14 +287,16 @@ function takesPlaceOf(machine: ExpandedMachine, older: TargetMachine): boolean {
 }
 
 /** Why the older machine's host could not follow. */
-function differenceTo(older: TargetMachine, host: DecidedHost, { prior, provider }: ChangesInput) {
+function differenceTo(older: TargetMachine, host: DecidedHost, input: ChangesInput) {
+  const { prior, provider } = input;
   const record = cloudResources(prior).findLast(({ parent }) => parent === machineKey(older.name));
   if (record === undefined) return {};
   const judging = underPolicy(provider, host.decision.policy);
   const was = recordedSpec(record);
   const { asked, verdict } = nearestChoice(judging, provider.hostKind, was, host.wanted);
   const reason = verdict.kind === "replace" ? verdict.reason : "its MachineSet is superseded";
-  return { changes: changesOf(verdict, was, asked), reason };
+  const reasons = [...hostCondition(older.name, input), reason];
+  return { changes: changesOf(verdict, was, asked), reasons };
 }
 
 /** Of what no record told before. */
@@ -310,7 +330,7 @@ function alternativesShown(
   return { alternatives: others.map((other) => differencesIn(wanted, other)) };
 }
 
-function shown({ kind, changes, reason }: InfrastructureDecision | HostDecision) {
+function shown({ kind, changes, reasons }: InfrastructureDecision | HostDecision) {
   // An unsupported change never gets into a plan: it was refused before.
-  return { kind: kind === "unsupported" ? ("same" as const) : kind, changes, reason };
+  return { kind: kind === "unsupported" ? ("same" as const) : kind, changes, reasons };
 }

@@ -22,7 +22,7 @@ export function externalChanges(
     const key = keyOf(node);
     const changes = changedValues(before.get(key), node);
     const { id } = externalSpecOf(node);
-    return { key, kind: "external", changes, reason: changes.length === 0 ? id : "" };
+    return { key, kind: "external", changes, reasons: changes.length === 0 ? [id] : [] };
   });
 }
 

@@ -12,7 +12,7 @@ import { isMajority, quorumOf } from "../../sets/quorum.js";
 import { followsVersions } from "../../sets/versions.js";
 import { goalText } from "../../records/goal-text.js";
 import type { PreflightFinding } from "../../provider/port.js";
-import { goneReason } from "../decisions/hosts.js";
+import { goneReason } from "../decisions/verdicts.js";
 import { isRefusal } from "../foreseen.js";
 import type { IgnoredDrift, LookupChange, Plan } from "../plan.js";
 import { shownValue } from "./tree.js";
@@ -174,7 +174,7 @@ function lostMembers({ machines, transaction }: Plan): string[] {
       `${found} found: what others have stored, if there were any, new ones do not bring back.`,
     ];
   }
-  const lost = members.filter(({ reason }) => reason === goneReason).length;
+  const lost = members.filter(({ reasons }) => reasons.includes(goneReason)).length;
   const left = members.length - lost;
   if (lost === 0 || isMajority(left, members.length)) return [];
   return [

@@ -27,7 +27,8 @@ export interface ChangeLine {
   readonly described: string;
   /** The detail's parts; of a group there are none. */
   readonly changes: readonly ChangedField[];
-  readonly reason: string;
+  /** Those that no change tells itself. */
+  readonly reasons: readonly string[];
   readonly supersedes?: string;
   /** The resource whose progress the line shows while the plan is applied. */
   readonly key?: NodeKey;
@@ -156,15 +157,37 @@ export function summaryOf(plan: Shown & Pick<Plan, "steps">): ChangeSummary {
   });
 }
 
-/** "size small -> large (this provider cannot resize), diskGib 20 -> 40". Pure. */
-export function describeChanges(changes: readonly ChangedField[], reason: string): string {
-  const fields = changes.map((change) => {
-    const why = change.reason ?? (change.disruptive && `disruptive: ${change.disruptive}`);
+/** "its host failed in the cloud; size small -> large (this provider cannot resize), diskGib 20 -> 40". Pure. */
+export function describeChanges(
+  changes: readonly ChangedField[],
+  reasons: readonly string[] = [],
+): string {
+  return [...untoldReasons(reasons, changes), fieldsText(changes)].filter(isText).join("; ");
+}
+
+/** Reasons that no change tells itself. Pure. */
+function untoldReasons(
+  reasons: readonly string[],
+  changes: readonly ChangedField[],
+): readonly string[] {
+  return reasons.filter((reason) => !changes.some((change) => change.reason === reason));
+}
+
+/** A reason that all fields have is told once. */
+function fieldsText(changes: readonly ChangedField[]): string {
+  const whys = changes.map(whyOf);
+  const [first] = whys;
+  const isOne = first !== undefined && whys.every((why) => why === first);
+  if (isOne) return `${changes.map(fieldText).join(", ")} (${first})`;
+  const fields = changes.map((change, index) => {
+    const why = whys[index];
     return why === undefined ? fieldText(change) : `${fieldText(change)} (${why})`;
   });
-  if (fields.length === 0) return reason;
-  if (changes.some((change) => change.reason !== undefined)) return fields.join(", ");
-  return reason === "" ? fields.join(", ") : `${fields.join(", ")} (${reason})`;
+  return fields.join(", ");
+}
+
+function whyOf({ reason, disruptive }: ChangedField): string | undefined {
+  return reason ?? (disruptive && `disruptive: ${disruptive}`);
 }
 
 function fieldText({ path, from, to }: ChangedField): string {
@@ -178,7 +201,7 @@ function fieldText({ path, from, to }: ChangedField): string {
 }
 
 function groupLine(label: string, detail = ""): ChangeLine {
-  return { label, kind: "group", detail, described: detail, changes: [], reason: "" };
+  return { label, kind: "group", detail, described: detail, changes: [], reasons: [] };
 }
 
 /** What machines share, and what lives with none of those that the tree shows. */
@@ -190,12 +213,13 @@ function infrastructureBranches(plan: Shown): ChangeNode[] {
 }
 
 function resourceBranch(
-  { key, kind, inputs = [], reason, ...change }: InfrastructureChange,
+  { key, kind, inputs = [], reasons, ...change }: InfrastructureChange,
   label: string,
 ): ChangeNode {
   const changes = [...asChanges(inputs), ...change.changes];
-  const described = describeChanges(changes, reason);
-  const line = { label, kind, detail: described, described, changes, reason };
+  const described = describeChanges(changes, reasons);
+  const untold = untoldReasons(reasons, changes);
+  const line = { label, kind, detail: described, described, changes, reasons: untold };
   // Nothing is ever done to what is external, although something of ours may have had its name.
   return { line: kind === "external" ? line : { ...line, key }, children: [] };
 }
@@ -249,15 +273,17 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
   const { machine, kind, supersedes, movedFrom, inputs = [], alternatives = [], host } = change;
   const isNew = kind === "create" || kind === "adopt" || kind === "import";
   const changes = isNew ? asChanges(inputs) : change.changes;
-  const isPlain = isNew && change.reason === "";
-  const moved = movedFrom === undefined ? [] : [`from ${movedFrom}`];
-  const drains = change.drains === true ? ["drains first"] : [];
-  const reason = isPlain
-    ? versions
-    : [...moved, change.reason, ...drains].filter(isText).join("; ");
+  const isPlain = isNew && change.reasons.length === 0;
+  const notes = [
+    ...(movedFrom === undefined ? [] : [`from ${movedFrom}`]),
+    ...(change.drains === true ? ["drains first"] : []),
+  ];
+  const reasons = isPlain
+    ? [versions].filter(isText)
+    : [...untoldReasons(change.reasons, changes), ...notes];
   const told = isPlain
-    ? [describeChanges(changes, ""), versions].filter(isText).join(", ")
-    : describeChanges(changes, reason);
+    ? [describeChanges(changes), versions].filter(isText).join(", ")
+    : noted(describeChanges(changes, change.reasons), notes);
   const described = [told, withoutRoomText(alternatives)].filter(isText).join("; ");
   const detail = supersedes === undefined ? described : `of ${supersedes}: ${described}`;
   return {
@@ -267,7 +293,7 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
       described,
       detail: detail === "of : " ? "" : detail,
       changes,
-      reason,
+      reasons,
       supersedes,
       key: host,
     }),
@@ -275,9 +301,15 @@ function machineBranch(change: MachineChange, versions = ""): ChangeNode {
   };
 }
 
+/** "its host is gone from the cloud (from MachineSet a)"; the notes alone without a text. */
+function noted(text: string, notes: readonly string[]): string {
+  const all = notes.join("; ");
+  return text === "" || all === "" ? `${text}${all}` : `${text} (${all})`;
+}
+
 /** "for want of room size medium, else size large, zone b". */
 function withoutRoomText(alternatives: NonNullable<MachineChange["alternatives"]>): string {
-  const texts = alternatives.map((inputs) => describeChanges(asChanges(inputs), ""));
+  const texts = alternatives.map((inputs) => describeChanges(asChanges(inputs)));
   return texts.length === 0 ? "" : `for want of room ${texts.join(", else ")}`;
 }
 

@@ -19,7 +19,7 @@ export function asRecorded(
   const recorded = new Map(cloudResources(prior).map((record) => [record.key, record]));
   const isLeft = true as const;
   const decisionOf = (key: NodeKey) => {
-    const about = { changes: [], reason: "" };
+    const about = { changes: [], reasons: [] };
     if (goal.kind !== "adopt") return { ...about, kind: "same" as const, isLeft, stale: false };
     const record = recorded.get(key);
     if (record === undefined) return { ...about, kind: "adopt" as const, stale: false };
@@ -29,8 +29,8 @@ export function asRecorded(
   const imported = importIn(goal, target);
   const hostDecisionOf = (key: NodeKey) => {
     if (key !== imported?.host || recorded.has(key)) return decisionOf(key);
-    const reason = importReason(imported.id);
-    return { kind: "import" as const, changes: [], reason, stale: false };
+    const reasons = [importReason(imported.id)];
+    return { kind: "import" as const, changes: [], reasons, stale: false };
   };
   const policyOf = policiesOf(target.objects);
   const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));

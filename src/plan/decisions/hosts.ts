@@ -6,15 +6,21 @@ import { applyPolicy, underPolicy } from "../../compile/update-policy.js";
 import { type NodeKey, nodeKey, nodeName } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
-import { canServe, isAlive, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
-import type { ChangedField } from "../step.js";
+import {
+  canServe,
+  isAlive,
+  judge,
+  type Judged,
+  keep,
+  serve,
+  succeed,
+  supersede,
+} from "./verdicts.js";
+import { type ChangedField, reasonsByPath } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import { splitHostName } from "../../records/host-name.js";
 import type { RecordedResource } from "../../records/prior-state.js";
 import type { Spent } from "../../records/transaction.js";
-
-/** Why a machine gets a new host whose last one is positively gone. */
-export const goneReason = "its host is gone from the cloud";
 
 /** What becomes of the host of one machine. */
 export interface HostDecision {
@@ -22,7 +28,8 @@ export interface HostDecision {
   /** The host that serves the machine in the end. */
   readonly name: string;
   readonly changes: readonly ChangedField[];
-  readonly reason: string;
+  /** All of them: that the host is dead, and that fields of it differ. */
+  readonly reasons: readonly string[];
   /** The record differs from the cloud and has to be read again first. */
   readonly stale: boolean;
   /** What the decision was made under. */
@@ -97,14 +104,10 @@ export function decideHost(provider: InfrastructureProvider, question: HostQuest
   if (serving !== undefined) return { policy, name: serving.resource.name, ...serve(serving) };
   const made = { policy, name: nextName(provider, question) };
   const newest = alive.at(-1);
-  if (newest !== undefined && canServe(newest.verdict)) {
-    return { ...made, ...supersede(newest), reason: newest.unfit ?? "" };
-  }
   if (newest !== undefined) return { ...made, ...supersede(newest) };
-  const fresh = { ...made, changes: [], stale: false };
-  return judged.length > 0
-    ? { ...fresh, kind: "replace", reason: judged.at(-1)?.unfit ?? goneReason }
-    : { ...fresh, kind: "create", reason: "" };
+  const last = judged.at(-1);
+  if (last !== undefined) return { ...made, ...succeed(last) };
+  return { ...made, kind: "create", changes: [], reasons: [], stale: false };
 }
 
 /** A host that the cloud is to take away cannot serve on, unless that was decided before. */
@@ -126,10 +129,7 @@ function heldAgainstKeys(
   if (madeWith === keyStage || judged.verdict.kind === "unsupported") return judged;
   const { changes, verdict } = judged;
   const paths = [...changes.map(({ path }) => path), keysPath];
-  const reasons =
-    verdict.kind === "replace"
-      ? (verdict.reasons ?? Object.fromEntries(verdict.paths.map((path) => [path, verdict.reason])))
-      : {};
+  const reasons = reasonsByPath(verdict);
   const reason = verdict.kind === "replace" ? verdict.reason : otherKeysReason;
   return {
     ...judged,

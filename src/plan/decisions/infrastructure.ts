@@ -13,7 +13,16 @@ import {
   resolveRefs,
 } from "../../graph/graph.js";
 import type { InfrastructureProvider, Observed } from "../../provider/port.js";
-import { canServe, isAlive, judge, type Judged, keep, serve, supersede } from "./verdicts.js";
+import {
+  canServe,
+  isAlive,
+  judge,
+  type Judged,
+  keep,
+  serve,
+  succeed,
+  supersede,
+} from "./verdicts.js";
 import type { ChangedField } from "../step.js";
 import type { ObservedResources } from "../observation.js";
 import type { CompiledGoal } from "../goal/compiled-goal.js";
@@ -25,7 +34,8 @@ export interface InfrastructureDecision {
   readonly node: GraphNode;
   readonly kind: "same" | "create" | "adopt" | "update" | "replace" | "unsupported";
   readonly changes: readonly ChangedField[];
-  readonly reason: string;
+  /** All of them: that it is gone, and that fields of it differ. */
+  readonly reasons: readonly string[];
   /** The record differs from the cloud and has to be read again first. */
   readonly stale: boolean;
   /** It is not as it is wanted, and stays as it is recorded. */
@@ -175,23 +185,20 @@ function decide(
   const [first] = judged;
   if (first === undefined) {
     const name = firstName(provider, node, generations);
-    return { node: { ...node, name }, kind: "create", changes: [], reason: "", stale: false };
+    return { node: { ...node, name }, kind: "create", changes: [], reasons: [], stale: false };
   }
   const lost = judged.find(({ gone }) => gone);
   if (lost !== undefined) {
-    const reason = "it is gone from the cloud";
-    const again = { changes: [], reason };
+    const again = succeed(lost);
     // Whatever the record says: without it, it would be a name that was used.
     if (generations.used.has(lost.resource.key)) {
       const name = nextName(provider, node, generations);
-      return { ...again, node: { ...node, name }, kind: "replace", stale: false };
+      return { ...again, node: { ...node, name } };
     }
     const { name } = lost.resource;
-    return { ...again, node: { ...node, name }, kind: "create", stale: true };
+    return { ...again, node: { ...node, name }, kind: "create", changes: [], stale: true };
   }
-  const superseded = canServe(first.verdict)
-    ? { ...supersede(first), reason: first.unfit ?? "" }
-    : supersede(first);
+  const superseded = supersede(first);
   const name =
     superseded.kind === "unsupported" ? first.resource.name : nextName(provider, node, generations);
   return { node: { ...node, name }, ...superseded };

@@ -84,12 +84,32 @@ export function unfitness(
     : { leaving: leavingText(subject, observed.leavesAtMs) };
 }
 
+/**
+ * The state of a recorded resource as reasons for a successor: it is gone, it never will run, or it does not serve
+ * for long. Empty of one that is well. Pure.
+ */
+export function conditionReasons(
+  observed: ObservedResource | undefined,
+  subject: string,
+): string[] {
+  if (observed === "gone") return [goneText(subject)];
+  const { unfit, leaving } = unfitness(observed, subject);
+  return [unfit, leaving].filter((reason) => reason !== undefined);
+}
+
+function goneText(subject: string): string {
+  return `${subject} is gone from the cloud`;
+}
+
+/** Why a machine gets a new host whose last one is positively gone. */
+export const goneReason = goneText("its host");
+
 /** What becomes of a node when a recorded resource goes on to serve it. */
 export function serve({ resource, changes, stale }: Judged) {
   return {
     kind: changes.length > 0 || resource.unfinished ? ("update" as const) : ("same" as const),
     changes,
-    reason: resource.unfinished ? "an earlier change did not finish" : "",
+    reasons: resource.unfinished ? ["an earlier change did not finish"] : [],
     stale,
   };
 }
@@ -102,18 +122,36 @@ export function keep(judged: Judged) {
     kind: "same" as const,
     changes: [],
     isLeft: true as const,
-    reason: "somebody else has changed it; it is left as it is",
+    reasons: ["somebody else has changed it; it is left as it is"],
     // Registered as it is recorded, so that has to be true.
     stale: stale || resource.unfinished,
   };
 }
 
-/** What becomes of a node when the recorded resource cannot follow. */
-export function supersede({ verdict, changes }: Judged) {
+/** What becomes of a node when the recorded resource cannot follow: by what it is like, by what is wanted, or both. */
+export function supersede({ verdict, changes, unfit }: Judged) {
   return {
     kind: verdict.kind === "unsupported" ? ("unsupported" as const) : ("replace" as const),
     changes,
-    reason: verdict.kind === "replace" || verdict.kind === "unsupported" ? verdict.reason : "",
+    reasons: [...(unfit === undefined ? [] : [unfit]), ...verdictReasons(verdict)],
+    stale: false,
+  };
+}
+
+function verdictReasons(verdict: Verdict): string[] {
+  return verdict.kind === "replace" || verdict.kind === "unsupported" ? [verdict.reason] : [];
+}
+
+/**
+ * What becomes of a node whose last resource is there no more. Fields that differ are told with it, and no rule about
+ * them counts: a successor is made in any case.
+ */
+export function succeed({ resource, gone, unfit, changes }: Judged) {
+  const subject = subjectOf(resource);
+  return {
+    kind: "replace" as const,
+    changes: changes.map(({ reason: _rule, disruptive: _disturbance, ...field }) => field),
+    reasons: [gone || unfit === undefined ? goneText(subject) : unfit],
     stale: false,
   };
 }

@@ -35,7 +35,7 @@ import { policiesToldTo } from "../decisions/satellite-policies.js";
 import { keptSatellites, planSatellites, withoutOutlived } from "../decisions/satellites.js";
 import { isLiving } from "../observation.js";
 import type { PlanInput } from "../plan-input.js";
-import type { InfrastructureChange, Plan, RemainingPlan } from "../plan.js";
+import { reasonText, type InfrastructureChange, type Plan, type RemainingPlan } from "../plan.js";
 import { type GraphNode, nodeKey, keyOf, type NodeKey } from "../../graph/graph.js";
 import type { InfrastructureProvider, Lookups } from "../../provider/port.js";
 import type { DecidedHost, Decided } from "../decisions/decided.js";
@@ -239,7 +239,7 @@ function assemble(
   const changes = {
     steps,
     infrastructure: resourceChanges(input, target, { infrastructure, hosts, toDelete, letGo }),
-    machines: machineChanges({ hosts, prior, written, provider, going, letGo, steps }),
+    machines: machineChanges(input, { hosts, written, going, letGo, steps }),
   };
   const shown = { ...withoutSecretValues(changes, { target, prior, provider }), target };
   const { orphaned, unrecorded } = unknownResources(input, target, letGo);
@@ -388,12 +388,15 @@ function refuseUnsupported(
   const refusals: Refusal[] = [
     ...infrastructure
       .filter(({ kind }) => kind === "unsupported")
-      .map(({ node, reason }) => ({ subject: `${node.kind} ${node.name}`, reason })),
+      .map(({ node, reasons }) => ({
+        subject: `${node.kind} ${node.name}`,
+        reason: reasonText(reasons),
+      })),
     ...hosts
       .filter(({ decision }) => decision.kind === "unsupported")
-      .map(({ machine, decision: { reason, changes } }) => ({
+      .map(({ machine, decision: { reasons, changes } }) => ({
         subject: `Machine ${machine.name}`,
-        reason,
+        reason: reasonText(reasons),
         machine,
         member: memberOfHostField(changes[0]?.path ?? ""),
       })),

@@ -8,13 +8,14 @@ import type { HostDecision } from "../decisions/hosts.js";
 import type { InfrastructureDecision } from "../decisions/infrastructure.js";
 import { drainsHosts } from "../decisions/draining.js";
 import { recordedHostOf } from "../decisions/satellites.js";
+import { reasonText } from "../plan.js";
 import type { PlanInput } from "../plan-input.js";
 import type { Step } from "../step.js";
 
 /** What a step is made of. */
 type Decision = Pick<
   InfrastructureDecision | HostDecision,
-  "kind" | "changes" | "reason" | "isLeft"
+  "kind" | "changes" | "reasons" | "isLeft"
 >;
 
 /** What was decided about each node of a target. Pure. */
@@ -42,8 +43,8 @@ export function stepsToward(
   return inDependencyOrder(target.nodes).flatMap((node): Step[] => {
     const decision = decisions.get(keyOf(node));
     if (decision === undefined || decision.kind === "same") return [];
-    const { kind, changes, reason } = decision;
-    const about = { key: keyOf(node), reason, ...livingWith(node.host) };
+    const { kind, changes, reasons } = decision;
+    const about = { key: keyOf(node), reason: reasonText(reasons), ...livingWith(node.host) };
     if (kind !== "update") {
       return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", ...about }];
     }

@@ -2,7 +2,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { passedText } from "../../plan/undo/point-of-no-return.js";
 import { shownSpec } from "../../graph/graph.js";
 import type { PassedPoint } from "../../records/transaction.js";
-import type { Plan, StageNote } from "../../plan/plan.js";
+import { reasonText, type Plan, type StageNote } from "../../plan/plan.js";
 import { planSummary } from "../../plan/changes/tree.js";
 import { leftoverDocument } from "../../plan/leftovers.js";
 import { undoText } from "../../plan/undo/undo-text.js";
@@ -26,8 +26,8 @@ export function clusterDocument(plan: Plan): ClusterPlanDocument {
     summary: planSummary(plan),
     undoSummary: undoText(plan),
     counts: countChanges(plan),
-    infrastructure: [...plan.infrastructure] as ClusterPlanDocument["infrastructure"],
-    machines: [...plan.machines] as ClusterPlanDocument["machines"],
+    infrastructure: plan.infrastructure.map(withReason) as ClusterPlanDocument["infrastructure"],
+    machines: plan.machines.map(withReason) as ClusterPlanDocument["machines"],
     steps: [...plan.steps] as ClusterPlanDocument["steps"],
     undo: [...plan.undo],
     waves: plan.waves.map(({ keys, reason }) => ({ keys: [...keys], reason })),
@@ -88,4 +88,12 @@ export function planDocument(report: PlanReport): PlanDocument {
 
 function pick<T, K extends keyof T>(whole: T, keys: readonly K[]): Pick<T, K> {
   return Object.fromEntries(keys.map((key) => [key, whole[key]])) as Pick<T, K>;
+}
+
+/** Its reasons in one text. */
+function withReason<Change extends { readonly reasons: readonly string[] }>({
+  reasons,
+  ...change
+}: Change) {
+  return { ...change, reason: reasonText(reasons) };
 }

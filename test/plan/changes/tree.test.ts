@@ -33,7 +33,7 @@ describe("changed fields as people read them", () => {
         { path: "note", from: "", to: "hello" },
         { path: "motto", from: "one", to: "two words" },
       ],
-      why: "",
+      why: [],
       want: 'note "" -> "hello", motto "one" -> "two words"',
     },
     {
@@ -50,23 +50,32 @@ describe("changed fields as people read them", () => {
         { path: "size", from: "small", to: "large", disruptive: "the host is restarted" },
         { path: "diskGib", from: 20, to: 40 },
       ],
-      why: "",
+      why: [],
       want: "size small -> large (disruptive: the host is restarted), diskGib 20 -> 40",
     },
     {
-      name: "a reason for all of them at the end",
-      given: [{ path: "size", from: "small", to: "large" }],
-      why: "policy replaceOnly asks for it",
-      want: "size small -> large (policy replaceOnly asks for it)",
+      name: "a reason for all of them once",
+      given: [
+        { path: "size", from: "small", to: "large", reason: "policy replaceOnly asks for it" },
+        { path: "diskGib", from: 20, to: 40, reason: "policy replaceOnly asks for it" },
+      ],
+      why: ["policy replaceOnly asks for it"],
+      want: "size small -> large, diskGib 20 -> 40 (policy replaceOnly asks for it)",
+    },
+    {
+      name: "reasons that are about none of them, all of them",
+      given: [{ path: "size", from: "small", to: "large", reason: cannot }],
+      why: ["its host failed in the cloud", "the cloud takes it away at noon", cannot],
+      want: `its host failed in the cloud; the cloud takes it away at noon; size small -> large (${cannot})`,
     },
     {
       name: "what is taken away",
       given: [{ path: "zone", from: "a" }],
-      why: "",
+      why: [],
       want: "zone a -> none",
     },
   ];
-  for (const { name, given, why = cannot, want } of cases) {
+  for (const { name, given, why = [cannot], want } of cases) {
     it(name, () => assert.equal(describeChanges(given, why), want));
   }
 

@@ -80,7 +80,7 @@ describe("the host of a machine under a policy", () => {
       );
       const [kind, incarnation, reason] = want;
       assert.deepEqual([decision.kind, decision.policy], [kind, policy]);
-      assert.match(decision.reason, reason);
+      assert.match(decision.reasons.join("; "), reason);
       // The hash is that of what cannot change in place, so the incarnation alone tells them apart.
       assert.equal(decision.name, `${generation}-${incarnation}`);
     });

@@ -193,7 +193,7 @@ describe("the plan of a running cluster", () => {
       machine("web", { zone: "local-b", tags: { a: "1" } }),
     );
     const change = replaced.machines.find(({ machine: name }) => name === "web");
-    assert.deepEqual([change?.kind, change?.reason], ["replace", "a host stays in its zone"]);
+    assert.deepEqual([change?.kind, change?.reasons], ["replace", ["a host stays in its zone"]]);
   });
 });
 
@@ -215,10 +215,10 @@ describe("the plan of a MachineDeployment", () => {
       ["create", "create", "delete", "delete"],
     );
     assert.deepEqual(
-      after.machines.map(({ kind, reason, changes }) => [kind, reason, changes]),
+      after.machines.map(({ kind, reasons, changes }) => [kind, reasons, changes]),
       Array.from({ length: 2 }, () => [
         "replace",
-        "this provider cannot resize",
+        ["this provider cannot resize"],
         [{ path: "size", from: "small", to: "large", reason: "this provider cannot resize" }],
       ]),
     );
@@ -309,10 +309,12 @@ describe("a host that failed", () => {
     const engine = await stuck();
     const heal = await plan(engine, ...grown);
     assert.deepEqual(stepsOf(heal), ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"]);
-    assert.equal(heal.machines.at(-1)?.reason, "its host failed in the cloud");
+    assert.deepEqual(heal.machines.at(-1)?.reasons, ["its host failed in the cloud"]);
     engine.cloud.failure = { reason: "its disk is full" };
     const told = await plan(engine, ...grown);
-    assert.equal(told.machines.at(-1)?.reason, "its host failed in the cloud: its disk is full");
+    assert.deepEqual(told.machines.at(-1)?.reasons, [
+      "its host failed in the cloud: its disk is full",
+    ]);
     engine.cloud.failure = undefined;
     await engine.settle(desiredOf([cluster(), ...grown]));
     assert.equal((await plan(engine, ...grown)).empty, true);
@@ -416,8 +418,7 @@ describe("infrastructure", () => {
       "delete LocalLoadBalancer/api",
       "delete LocalHost/web-#-1",
     ]);
-    const reason = replaced.machines[0]?.reason;
-    assert.equal(reason, "a host stays in its network");
+    assert.deepEqual(replaced.machines[0]?.reasons, ["a host stays in its network"]);
   });
 
   it("has the same names when the plan is made again half-way", async () => {

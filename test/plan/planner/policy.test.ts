@@ -30,7 +30,10 @@ describe("plans under an update policy", () => {
     const first = await plan(engine, changed);
     assert.deepEqual(stepsOf(first), ["create LocalHost/web-#-2", "delete LocalHost/web-#-1"]);
     const [change] = first.machines;
-    assert.deepEqual([change?.kind, change?.reason], ["replace", "policy replaceOnly asks for it"]);
+    assert.deepEqual(
+      [change?.kind, change?.reasons],
+      ["replace", ["policy replaceOnly asks for it"]],
+    );
     await engine.settle(desiredOf([cluster(), changed]));
     assert.equal((await plan(engine, changed)).empty, true);
     const again = asking("replaceOnly", machine("web", { kubelet: "1.34.2" }));
@@ -45,8 +48,8 @@ describe("plans under an update policy", () => {
     const changed = asking("replaceOnly", machineDeployment("web", 2, { kubelet: "1.34.1" }));
     const { machines } = await plan(engine, changed);
     assert.deepEqual(
-      machines.map(({ kind, reason }) => [kind, reason]),
-      Array.from({ length: 2 }, () => ["replace", "policy replaceOnly asks for it"]),
+      machines.map(({ kind, reasons }) => [kind, reasons]),
+      Array.from({ length: 2 }, () => ["replace", ["policy replaceOnly asks for it"]]),
     );
     await engine.settle(desiredOf([cluster(), changed]));
     assert.equal((await plan(engine, changed)).empty, true);

@@ -1,3 +1,4 @@
+import { reasonText } from "../../../plan/plan.js";
 import type { ChangedField } from "../../../plan/step.js";
 import {
   type ChangeLine,
@@ -70,9 +71,8 @@ function badge({ kind }: ChangeLine): Markup {
   return html`<span class="badge ${kind}">${verbOf(kind)}</span>`;
 }
 
-function detail({ changes, reason }: ChangeLine, older: string): Markup {
-  const isTold = changes.some((change) => change.reason !== undefined);
-  const why = [older, isTold ? "" : reason].filter((part) => part !== "").join(": ");
+function detail({ changes, reasons }: ChangeLine, older: string): Markup {
+  const why = [older, reasonText(reasons)].filter((part) => part !== "").join(": ");
   if (changes.length === 0 && why === "") return nothing;
   return html`<span class="detail"
     >${changes.map(field)}${why === "" ? nothing : html`<span class="why">${why}</span>`}</span
