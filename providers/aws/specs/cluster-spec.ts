@@ -24,7 +24,7 @@ const vpc = Type.Object(
   {
     additionalProperties: false,
     maxProperties: 1,
-    description: "A VPC that is made, or one that is there. Changing it needs a new network.",
+    description: "A VPC that is made, or one that is there. Another VPC needs another Cluster.",
   },
 );
 
