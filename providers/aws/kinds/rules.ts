@@ -120,6 +120,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     loadBalancer: replace("a member keeps the endpoint that it began or joined at"),
     role: firstStart,
     // Kept on its Node, beside what others have put there.
+    schedulable: inPlace,
     nodeLabels: inPlace,
     nodeAnnotations: inPlace,
     taints: inPlace,
