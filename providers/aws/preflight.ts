@@ -4,7 +4,11 @@ import { type AskEc2, filters } from "./calls/ec2-kind.js";
 import { type AskSecrets, secretFindings } from "./calls/secrets.js";
 import { secretTerms } from "./compile/secrets.js";
 import { alternativesOf } from "./kinds/choices.js";
-import { type AskQuotas, vcpuFindings } from "./vcpus.js";
+import { namedFindings } from "./named.js";
+import { reachFindings } from "./reach.js";
+import type { AwsCluster } from "./specs/cluster-spec.js";
+import { type AskQuotas, vcpuFindings, vpcQuotaFindings } from "./vcpus.js";
+import { volumeFindings } from "./volume-limits.js";
 
 /** Who is asked. */
 interface Asked {
@@ -14,8 +18,9 @@ interface Asked {
 }
 
 /**
- * What AWS itself tells before the first change: how many elastic addresses and vCPUs are left, which instance types a zone
- * has, and whether Secrets Manager lets us in where hosts need it.
+ * What AWS itself tells before the first change: which of what manifests name does not exist, how many VPCs, elastic addresses
+ * and vCPUs are left, which instance types a zone has, and whether Secrets Manager lets us in where hosts need it. Beside that
+ * what would be refused or of no use whatever AWS says. All problems at once.
  */
 export async function findings(
   { ec2, quotas, secrets }: Asked,
@@ -26,11 +31,16 @@ export async function findings(
   const made = steps.filter(({ does }) => does === "create");
   const needsStore =
     made.some(({ kind }) => kind === "AwsInstance") && secretTerms.isUsedBy(clusterSpec);
+  const cluster = clusterSpec as unknown as AwsCluster;
   return [
+    ...(await namedFindings(ec2, ctx, made, cluster)),
+    ...(await vpcQuotaFindings({ ec2, quotas }, ctx, made)),
     ...(await addressFindings(ec2, ctx, made)),
     ...(await offeringFindings(ec2, ctx, made)),
     ...(needsStore ? await secretFindings(secrets, ctx) : []),
     ...(await vcpuFindings({ ec2, quotas }, ctx, steps)),
+    ...volumeFindings(steps),
+    ...(await reachFindings(ec2, ctx, made, cluster)),
   ];
 }
 

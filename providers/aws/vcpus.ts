@@ -36,6 +36,9 @@ interface Launch {
   readonly isSpot: boolean;
 }
 
+/** Source: Amazon VPC user guide, "Amazon VPC quotas". */
+const vpcQuota = { ServiceCode: "vpc", QuotaCode: "L-F678F1CE" } as const;
+
 /** A filter takes so many values. Source: EC2 API reference, "Filter". */
 const mostTypes = 200;
 
@@ -56,22 +59,58 @@ export async function vcpuFindings(
   });
   if (made.length === 0) return [];
   const goes = steps.some(({ does, kind }) => does === "delete" && kind === "AwsInstance");
-  try {
+  return unlessUnknown(ctx, "how many vCPUs are left", async () => {
     const running = await runningInstances(ec2, ctx);
     const sizes = await vcpusByType(ec2, ctx, [...made, ...running]);
     const found: PreflightFinding[] = [];
     for (const code of new Set(made.flatMap((one) => quotaCodeOf(one) ?? []))) {
       const [needed = 0, used = 0] = [made, running].map((all) => vcpusOf(all, code, sizes));
-      const { limit, name } = await quotaOf(quotas, ctx, code);
+      const { limit, name } = await quotaOf(quotas, ctx, { ServiceCode: "ec2", QuotaCode: code });
       const left = Math.max(0, limit - used);
       if (needed > left) found.push(shortage({ needed, left, limit, name, code }, goes));
     }
     return found;
+  });
+}
+
+/** The quota of VPCs, beside those that are there, whosever they are. */
+export async function vpcQuotaFindings(
+  { ec2, quotas }: { readonly ec2: AskEc2; readonly quotas: AskQuotas },
+  ctx: CallContext,
+  created: readonly PlannedStep[],
+): Promise<PreflightFinding[]> {
+  const needed = created.filter(({ kind }) => kind === "AwsVpc").length;
+  if (needed === 0) return [];
+  return unlessUnknown(ctx, "how many VPCs are left", async () => {
+    const { limit, name } = await quotaOf(quotas, ctx, vpcQuota);
+    const { Vpcs = [] } = await ec2(ctx, "DescribeVpcs", (client, options) =>
+      client.describeVpcs({ MaxResults: 1_000 }, options),
+    );
+    const left = Math.max(0, limit - Vpcs.length);
+    if (needed <= left) return [];
+    return [
+      {
+        code: "QUOTA" as const,
+        message: `${needed} VPC is needed, ${left} of ${limit} are left (${name})`,
+        hint: `ask for more in the console of Service Quotas (${vpcQuota.QuotaCode}), or name a VPC that is there by vpc.id`,
+      },
+    ];
+  });
+}
+
+/** What cannot be found out is a warning: the call that makes it will tell. */
+async function unlessUnknown(
+  ctx: CallContext,
+  what: string,
+  look: () => Promise<PreflightFinding[]>,
+): Promise<PreflightFinding[]> {
+  try {
+    return await look();
   } catch (error) {
     ctx.signal.throwIfAborted();
     if (!isCapstanError(error)) throw error;
     const { code, message, hint } = error;
-    const unknown = `cannot tell how many vCPUs are left: ${message}`;
+    const unknown = `cannot tell ${what}: ${message}`;
     return [omitUndefined({ code, message: unknown, hint, severity: "warning" as const })];
   }
 }
@@ -156,10 +195,13 @@ async function vcpusByType(
 async function quotaOf(
   ask: AskQuotas,
   ctx: CallContext,
-  QuotaCode: string,
+  quota: { readonly ServiceCode: string; readonly QuotaCode: string },
 ): Promise<{ readonly limit: number; readonly name: string }> {
   const { Quota } = await ask(ctx, "GetServiceQuota", (quotas, options) =>
-    quotas.getServiceQuota({ ServiceCode: "ec2", QuotaCode }, options),
+    quotas.getServiceQuota(quota, options),
   );
-  return { limit: Quota?.Value ?? Number.POSITIVE_INFINITY, name: Quota?.QuotaName ?? QuotaCode };
+  return {
+    limit: Quota?.Value ?? Number.POSITIVE_INFINITY,
+    name: Quota?.QuotaName ?? quota.QuotaCode,
+  };
 }

@@ -193,9 +193,9 @@ export function failureOf(
   }
 }
 
-/** What a cluster has is deleted in an order in which nothing of its own is in the way. */
+/** A provider's refusal names what uses a resource. Capstan deletes all that the records name, and what only they use. */
 const inTheWay =
-  "take away in the cloud what is in the way and in none of its records, such as the host of a machine that was forgotten";
+  "delete in the cloud what the error names as in its way, such as the host of a machine that was forgotten";
 
 function becauseOf(cause: CapstanError | undefined): string {
   return cause === undefined ? "" : `\nIt is rolled back because of: ${cause.message}`;

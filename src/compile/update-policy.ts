@@ -6,7 +6,7 @@ import {
   type UpdatePolicy,
 } from "../api/update-policy.js";
 import { decidingPaths } from "../provider/fields.js";
-import { nodeMetadataFields } from "../provider/host-spec.js";
+import { nodeMarkFields } from "../provider/host-spec.js";
 import type { VerdictGiver } from "../provider/alternatives.js";
 import type { Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
@@ -79,5 +79,5 @@ export function policyGoing(direction: "forward" | "back", policy: UpdatePolicy)
 }
 
 function isNodeMetadata(path: string): boolean {
-  return nodeMetadataFields.some((field) => field === path);
+  return nodeMarkFields.some((field) => field === path);
 }

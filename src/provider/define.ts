@@ -1,7 +1,6 @@
-import type { TSchema } from "typebox";
 import { CapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
-import type { IgnorableField } from "../api/provider-specs.js";
+import type { IgnorableField, ProviderSpecs } from "../api/provider-specs.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { userDataFields } from "../api/user-data-fields.js";
 import type { GraphNode } from "../graph/graph.js";
@@ -15,7 +14,7 @@ import {
   immutableFields,
   verdictByField,
 } from "./fields.js";
-import { hostSpecOf, userDataRules } from "./host-spec.js";
+import { hostSpecOf, memberOfHostField, userDataRules } from "./host-spec.js";
 import { olderVersionsOf } from "./older-versions.js";
 import { refTo } from "../graph/graph.js";
 import type {
@@ -44,6 +43,8 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
   const clusterSpec = definition.clusterSpec ?? { kind: `${stem}ClusterProviderSpec`, schema: {} };
   const ownFields = userData === undefined ? {} : userDataFields;
   const schema = specSchema(apiVersion, definition.machineSpec, ownFields);
+  const ignores = ignoredBy(definition);
+  const machineSpec = { ...definition.machineSpec, schema, ignores };
   const kinds = kindsOf(definition, hostKind);
   const rulesOf = (kind: string): FieldRules => kinds.get(kind)?.rules ?? {};
   const all = [...kinds.values()].map(({ calls }) => calls);
@@ -60,14 +61,19 @@ export function defineProvider(definition: ProviderDefinition): InfrastructurePr
     userData,
     keyInputs: keyInputsOf(kinds),
     clusterSpec: { ...clusterSpec, schema: specSchema(apiVersion, clusterSpec) },
-    machineSpec: { ...definition.machineSpec, schema },
+    machineSpec,
     failureDomains: definition.failureDomains,
     olderVersions:
       definition.olderVersions &&
       olderVersionsOf({ ...definition, clusterSpec }, definition.olderVersions),
     handlers: new Map([...kinds].map(([kind, { calls }]) => [kind, calls])),
-    compile: compilerOf(definition, hostKind, schema),
-    verdict: (kind, recorded, wanted) => verdictByField(rulesOf(kind), recorded, wanted),
+    compile: compilerOf(definition, hostKind, machineSpec),
+    verdict: (kind, recorded, wanted) =>
+      verdictByField(
+        rulesOf(kind),
+        kind === hostKind ? withoutIgnoredInputs(recorded, ignores) : recorded,
+        wanted,
+      ),
     alternatives: definition.alternatives,
     generationInputs: (kind, spec) => immutableFields(rulesOf(kind), spec),
     inventory: async (ctx, scope) =>
@@ -122,7 +128,7 @@ function keyInputsOf(
 function compilerOf(
   definition: ProviderDefinition,
   hostKind: string,
-  schema: TSchema,
+  { schema, ignores }: ProviderSpecs["machineSpec"],
 ): InfrastructureProvider["compile"] {
   const specOf = definition.hostSpec ?? ((one: MachineToCompile) => hostSpecOf(one, schema));
   return ({ spec: { clusterNetwork } }, clusterValue, machines, lookedUp = {}) => ({
@@ -135,7 +141,7 @@ function compilerOf(
     ),
     hosts: new Map(
       machines.map((one) => {
-        const heeded = withoutIgnored(one, definition.machineSpec.ignores);
+        const heeded = withoutIgnored(one, ignores);
         return [one.name, specOf(heeded, clusterValue, clusterNetwork, lookedUp)];
       }),
     ),
@@ -172,6 +178,25 @@ function satellitesIn(
     return all;
   };
   return { satellites: new Map(machines.map((machine) => [machine.name, of(machine)])) };
+}
+
+/**
+ * The shared fields that have no effect on a provider's hosts: those that it names, and `configSource` where user data makes
+ * nodes of them, since no kubelet reads its configuration from a ConfigMap since Kubernetes 1.24. Pure.
+ */
+function ignoredBy({ machineSpec, userData }: ProviderDefinition): readonly IgnorableField[] {
+  const { ignores = [] } = machineSpec;
+  return userData === undefined ? ignores : [...new Set([...ignores, "configSource" as const])];
+}
+
+/** Records of earlier releases may hold inputs that have no effect any more: a host without them is the same. Pure. */
+function withoutIgnoredInputs(
+  recorded: JsonObject,
+  ignores: readonly IgnorableField[],
+): JsonObject {
+  const isHeeded = (field: string) =>
+    !ignores.some((one) => one === memberOfHostField(field).join("."));
+  return Object.fromEntries(Object.entries(recorded).filter(([field]) => isHeeded(field)));
 }
 
 /** What has no effect on a provider must not make a host another one. */

@@ -10,11 +10,8 @@ import type { MachineToCompile } from "./port.js";
 import type { FieldChange } from "./fields.js";
 import { fieldsOf } from "./spec-schema.js";
 
-/** The fields of a host's spec that Capstan keeps on the Node itself, once it has joined. */
-export const nodeMarkFields = ["nodeLabels", "nodeAnnotations", "taints"] as const;
-
-/** The fields of a host's spec that only say how its node is marked: nothing on it runs otherwise. */
-export const nodeMetadataFields = ["schedulable", ...nodeMarkFields] as const;
+/** The fields of a host's spec that Capstan keeps on the Node itself, once it has joined: nothing on it runs otherwise. */
+export const nodeMarkFields = ["schedulable", "nodeLabels", "nodeAnnotations", "taints"] as const;
 
 /** What a change of each of `userDataFields` takes: a host reads them once, at its first start. */
 export const userDataRules = {
@@ -35,7 +32,7 @@ export const nodeFields = [
   "controlPlane",
   "containerRuntime",
   "configSource",
-  ...nodeMetadataFields,
+  ...nodeMarkFields,
 ] as const;
 
 /**

@@ -8,6 +8,8 @@ export interface NodeMarks {
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   readonly taints: readonly NodeTaint[];
+  /** Whether a control-plane member takes pods like a worker: `controlPlaneTaint` is taken off its Node. */
+  readonly takesPods: boolean;
 }
 
 interface NodeTaint {
@@ -15,6 +17,12 @@ interface NodeTaint {
   readonly value?: string | undefined;
   readonly effect: string;
 }
+
+/** kubeadm puts it on the Nodes of control-plane members. Source: kubeadm reference, "NodeRegistrationOptions". */
+export const controlPlaneTaint: NodeTaint = {
+  key: "node-role.kubernetes.io/control-plane",
+  effect: "NoSchedule",
+};
 
 /** A Node as its API server shows it, as far as it bears marks. Source: core/v1, Node. */
 export interface MarkedNode {
@@ -39,39 +47,42 @@ interface NodePatch {
   readonly spec?: { readonly taints: readonly NodeTaint[] };
 }
 
-/** Names of the marks that a Node has from its Machine: only these are taken off again. */
+/** Names of the marks that a Node has from its Machine: only these are undone again. */
 const marksAnnotation = `${ownAnnotationPrefix}node-marks`;
 
 interface OwnMarks {
   readonly labels: readonly string[];
   readonly annotations: readonly string[];
   readonly taints: readonly string[];
+  readonly takesPods: boolean;
 }
 
 /** Pure. */
 export function marksOf({
   metadata,
   taints = [],
-}: Pick<MachineSpec, "metadata" | "taints">): NodeMarks {
+  roles = [],
+}: Pick<MachineSpec, "metadata" | "taints" | "roles">): NodeMarks {
   return {
     labels: metadata?.labels ?? {},
     annotations: metadata?.annotations ?? {},
     taints: taints.map(({ key, value, effect }) =>
       omitUndefined({ key, value: value === "" ? undefined : value, effect }),
     ),
+    takesPods: roles.includes("Master") && roles.includes("Node"),
   };
 }
 
 /**
  * What has to be merged into a Node so that it bears what is wanted; undefined where it does. What others have put there stays:
- * only what is wanted is set, and only what was wanted before is taken off. Pure.
+ * only what is wanted is set, and only what was wanted before is undone. Pure.
  */
 export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | undefined {
   const { resourceVersion, labels = {}, annotations = {} } = node.metadata ?? {};
   const own = ownMarksIn(annotations[marksAnnotation]);
   const record = recordOf(wanted);
   const { taints = [] } = node.spec ?? {};
-  const kept = taintsWith(taints, wanted.taints, own.taints);
+  const kept = taintsWith(taints, wanted, own);
   const areTaintsRight =
     kept.length === taints.length && kept.every((taint, place) => taint === taints[place]);
   const metadata = omitUndefined({
@@ -88,14 +99,14 @@ export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | und
 }
 
 /** Undefined where nothing is wanted. */
-function recordOf({ labels, annotations, taints }: NodeMarks): string | undefined {
-  const names: OwnMarks = {
+function recordOf({ labels, annotations, taints, takesPods }: NodeMarks): string | undefined {
+  const names = {
     labels: Object.keys(labels).toSorted(),
     annotations: Object.keys(annotations).toSorted(),
     taints: taints.map(nameOf).toSorted(),
   };
-  const isNothing = Object.values(names).flat().length === 0;
-  return isNothing ? undefined : JSON.stringify(names);
+  const isNothing = Object.values(names).flat().length === 0 && !takesPods;
+  return isNothing ? undefined : JSON.stringify(takesPods ? { ...names, takesPods } : names);
 }
 
 /** null takes a name off. */
@@ -112,12 +123,17 @@ function changes(
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** Those of others in their places, those that are wanted as they are wanted, new ones at the end. */
+/**
+ * Those of others in their places, those that are wanted as they are wanted, new ones at the end. The taint of control-plane
+ * members is kubeadm's: it is put back only where Capstan took it off.
+ */
 function taintsWith(
   there: readonly NodeTaint[],
-  wanted: readonly NodeTaint[],
-  own: readonly string[],
+  { taints, takesPods }: NodeMarks,
+  marked: OwnMarks,
 ): readonly NodeTaint[] {
+  const wanted = marked.takesPods && !takesPods ? [controlPlaneTaint, ...taints] : taints;
+  const own = takesPods ? [...marked.taints, nameOf(controlPlaneTaint)] : marked.taints;
   const byName = new Map(wanted.map((taint) => [nameOf(taint), taint]));
   const kept = there.flatMap((taint) => {
     const name = nameOf(taint);
@@ -136,7 +152,7 @@ function nameOf({ key, effect }: NodeTaint): string {
 
 /** Nothing of what is no record of ours. */
 function ownMarksIn(text = ""): OwnMarks {
-  const none = { labels: [], annotations: [], taints: [] };
+  const none = { labels: [], annotations: [], taints: [], takesPods: false };
   try {
     const told = JSON.parse(text) as Json;
     if (!isJsonObject(told)) return none;
@@ -144,7 +160,12 @@ function ownMarksIn(text = ""): OwnMarks {
       const list = told[field];
       return Array.isArray(list) ? list.map(String) : [];
     };
-    return { labels: names("labels"), annotations: names("annotations"), taints: names("taints") };
+    return {
+      labels: names("labels"),
+      annotations: names("annotations"),
+      taints: names("taints"),
+      takesPods: told["takesPods"] === true,
+    };
   } catch {
     return none;
   }

@@ -115,6 +115,12 @@ export const providerCalls: readonly ApiCall[] = [
   },
   {
     service: "ec2",
+    call: "RevokeSecurityGroupEgress",
+    changes: ["security-group"],
+    sweeps: ["security-group"],
+  },
+  {
+    service: "ec2",
     call: "RunInstances",
     makes: ["instance"],
     tags: ["volume"],

@@ -1,8 +1,9 @@
 import { setTimeout as pause } from "node:timers/promises";
+import { ServedTime } from "../support/served-time.js";
 
 /**
  * Asks until the answer is something other than undefined or false, and returns that. Throws naming
- * what was waited for once the deadline has passed.
+ * what was waited for once the deadline has passed: so much time of the machine when nothing else runs there.
  */
 export async function until<T>(
   what: string,
@@ -10,11 +11,12 @@ export async function until<T>(
   deadlineMs = 120_000,
   pollMs = 20,
 ): Promise<T> {
-  const giveUpAt = Date.now() + deadlineMs;
+  const time = new ServedTime();
   for (;;) {
     const answer = await ask();
     if (answer !== undefined && answer !== false) return answer;
-    if (Date.now() > giveUpAt) throw new Error(`waited ${deadlineMs / 1000} s in vain: ${what}`);
+    if (time.elapsedMs() > deadlineMs)
+      throw new Error(`waited ${deadlineMs / 1000} s in vain: ${what}`);
     await pause(pollMs);
   }
 }

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import {
+  controlPlaneTaint,
   type MarkedNode,
   marksOf,
   marksPatch,
@@ -49,11 +50,16 @@ const taints = fc.uniqueArray(
   }),
   { selector: ({ key, effect }) => `${key}:${effect}`, maxLength: 3 },
 );
-const wants: fc.Arbitrary<NodeMarks> = fc.record({ labels: marks, annotations: marks, taints });
+const wants: fc.Arbitrary<NodeMarks> = fc.record({
+  labels: marks,
+  annotations: marks,
+  taints,
+  takesPods: fc.boolean(),
+});
 const others = fc.record({
   labels: fc.dictionary(fc.constantFrom("zone", "arch"), fc.constant("theirs")),
   annotations: fc.dictionary(fc.constantFrom("csi", "cni"), fc.constant("theirs")),
-  taints: fc.subarray([{ key: "unreachable", effect: "NoExecute" }]),
+  taints: fc.subarray([{ key: "unreachable", effect: "NoExecute" }, controlPlaneTaint]),
 });
 
 /** Without what tells whose marks are whose. */
@@ -64,6 +70,11 @@ const shown = ({ labels, annotations, taints: borne }: PlainNode) => ({
   ),
   taints: borne.map(({ key, value, effect }) => `${key}=${value ?? ""}:${effect}`).toSorted(),
 });
+
+/** Kubeadm's taint stays as it was found, is off while pods are wanted, and is back once they no longer are. */
+const keepsPodsOff = (theirs: Pick<PlainNode, "taints">, history: readonly NodeMarks[]) =>
+  history.at(-1)?.takesPods === false &&
+  (theirs.taints.includes(controlPlaneTaint) || history.some(({ takesPods }) => takesPods));
 
 describe("the marks of a Node", () => {
   it("are those that are wanted and those of others, whatever was wanted before", () => {
@@ -77,7 +88,11 @@ describe("the marks of a Node", () => {
           shown({
             labels: { ...theirs.labels, ...last.labels },
             annotations: { ...theirs.annotations, ...last.annotations },
-            taints: [...theirs.taints, ...last.taints],
+            taints: [
+              ...theirs.taints.filter((taint) => taint !== controlPlaneTaint),
+              ...(keepsPodsOff(theirs, history) ? [controlPlaneTaint] : []),
+              ...last.taints,
+            ],
           }),
         );
         assert.equal(marksPatch(asNode(node), last), undefined);
@@ -90,6 +105,7 @@ describe("the marks of a Node", () => {
       labels: { a: "1" },
       annotations: {},
       taints: [{ key: "t", value: "x", effect: "NoSchedule" }],
+      takesPods: false,
     };
     const node = patched(bare, wanted);
     const changed = { ...node, labels: { a: "2" }, taints: [{ key: "t", effect: "NoSchedule" }] };
@@ -98,9 +114,10 @@ describe("the marks of a Node", () => {
   });
 
   it("leave no trace once nothing is wanted", () => {
-    const wanted = { labels: { a: "1" }, annotations: { b: "2" }, taints: [] };
-    const nothing = { labels: {}, annotations: {}, taints: [] };
-    assert.deepEqual(patched(patched(bare, wanted), nothing), bare);
+    const wanted = { labels: { a: "1" }, annotations: { b: "2" }, taints: [], takesPods: true };
+    const nothing = { labels: {}, annotations: {}, taints: [], takesPods: false };
+    const member = { ...bare, taints: [controlPlaneTaint] };
+    assert.deepEqual(patched(patched(member, wanted), nothing), member);
     assert.equal(marksPatch(asNode(bare), nothing), undefined);
   });
 
@@ -108,8 +125,29 @@ describe("the marks of a Node", () => {
     const taint = { key: "t", effect: "NoSchedule" };
     const versionIn = (wanted: NodeMarks) =>
       marksPatch(asNode(bare), wanted)?.metadata.resourceVersion;
-    assert.equal(versionIn({ labels: {}, annotations: {}, taints: [taint] }), "7");
-    assert.equal(versionIn({ labels: { a: "1" }, annotations: {}, taints: [] }), undefined);
+    assert.equal(
+      versionIn({ labels: {}, annotations: {}, taints: [taint], takesPods: false }),
+      "7",
+    );
+    assert.equal(
+      versionIn({ labels: { a: "1" }, annotations: {}, taints: [], takesPods: false }),
+      undefined,
+    );
+  });
+
+  it("let a control-plane member take pods, and keep them off again, as its roles say", () => {
+    const member = { ...bare, taints: [controlPlaneTaint] };
+    const both = marksOf({ roles: ["Master", "Node"] });
+    const open = patched(member, both);
+    assert.deepEqual(open.taints, []);
+    assert.equal(marksPatch(asNode(open), both), undefined);
+    assert.deepEqual(patched(open, marksOf({ roles: ["Master"] })), member);
+    // A member that was registered without the taint.
+    assert.deepEqual(patched(patched(bare, both), marksOf({})).taints, [controlPlaneTaint]);
+  });
+
+  it("leave the taint of a member to a user who took it off", () => {
+    assert.equal(marksPatch(asNode(bare), marksOf({ roles: ["Master"] })), undefined);
   });
 
   it("take a record that is none of ours for nothing", () => {

@@ -13,8 +13,8 @@ import type { Tag } from "./marks.js";
 interface Users {
   /** Of network interfaces, e.g. "group-id". */
   readonly interfaces?: string;
-  /** Of security groups whose rules name it. */
-  readonly groups?: string;
+  /** Of security groups whose rules name it; a group that fits several is named once. */
+  readonly groups?: readonly string[];
   /** Of what else a VPC holds. */
   readonly insideVpc?: true;
 }
@@ -55,7 +55,7 @@ async function blockersOf(
   aws: AskAws,
   ctx: CallContext,
   id: string,
-  { interfaces, groups, insideVpc }: Users,
+  { interfaces, groups = [], insideVpc }: Users,
 ): Promise<Blocker[]> {
   const { ec2 } = aws;
   const found: Blocker[] = [];
@@ -68,13 +68,19 @@ async function blockersOf(
     );
     found.push(...(await interfaceBlockers(aws, ctx, NetworkInterfaces)));
   }
-  if (groups !== undefined) {
-    const Filters = filters({ [groups]: [id] });
+  const naming = new Map<string, Blocker>();
+  for (const filter of groups) {
+    const Filters = filters({ [filter]: [id] });
     const { SecurityGroups = [] } = await ec2(ctx, "DescribeSecurityGroups", (client, options) =>
       client.describeSecurityGroups({ Filters }, options),
     );
-    found.push(...SecurityGroups.map((group) => groupBlocker(group, "rules of ")));
+    for (const group of SecurityGroups) {
+      // Rules that name their own group go with it.
+      if (group.GroupId === id) continue;
+      naming.set(group.GroupId ?? "", groupBlocker(group, "rules of "));
+    }
   }
+  found.push(...naming.values());
   if (insideVpc === true) found.push(...(await insideOf(ec2, ctx, id)));
   return found;
 }

@@ -144,6 +144,7 @@ export function leaving(ask: AskEc2): Pick<UserDataTerms, "markLeft"> {
 /** The token is EC2's own. */
 export function instanceCalls(ask: AskEc2): MachineCalls {
   const spot = new Set<string>();
+  const rootDevices = new RootDevices(ask);
   const looking = lookingCalls(ask, instanceKind(ask, spot));
   return {
     ...looking,
@@ -151,8 +152,9 @@ export function instanceCalls(ask: AskEc2): MachineCalls {
     timing: { pollMs: 5_000 },
     unobservable,
     async create(ctx, who, spec) {
-      const rootDevice = await rootDeviceOf(ask, ctx, text(spec, "imageId"));
+      // First: a host that waits for the members before it comes here again and again.
       const { packed } = await ctx.userData();
+      const rootDevice = await rootDevices.of(ctx, text(spec, "imageId"));
       const UserData = Buffer.from(packed).toString("base64");
       const wanted = { ...launchOf(who, spec, rootDevice), UserData };
       const { Instances = [] } = await ask(ctx, "RunInstances", (ec2, options) =>
@@ -189,11 +191,22 @@ function launched(spec: JsonObject): JsonObject {
   return present({ groupIds, tags, metadata, instanceProfile, alternatives });
 }
 
-async function rootDeviceOf(ask: AskEc2, ctx: CallContext, imageId: string): Promise<string> {
-  const { Images: [image] = [] } = await ask(ctx, "DescribeImages", (ec2, options) =>
-    ec2.describeImages({ ImageIds: [imageId] }, options),
-  );
-  return image?.RootDeviceName ?? "/dev/sda1";
+/** Names of the devices that images boot from: an image keeps its own, so each is asked for once. */
+class RootDevices {
+  private readonly known = new Map<string, string>();
+
+  constructor(private readonly ask: AskEc2) {}
+
+  async of(ctx: CallContext, imageId: string): Promise<string> {
+    const known = this.known.get(imageId);
+    if (known !== undefined) return known;
+    const { Images: [image] = [] } = await this.ask(ctx, "DescribeImages", (ec2, options) =>
+      ec2.describeImages({ ImageIds: [imageId] }, options),
+    );
+    const { RootDeviceName } = image ?? {};
+    if (RootDeviceName !== undefined) this.known.set(imageId, RootDeviceName);
+    return RootDeviceName ?? "/dev/sda1";
+  }
 }
 
 function launchOf(who: Identity, spec: JsonObject, rootDevice: string): RunInstancesCommandInput {

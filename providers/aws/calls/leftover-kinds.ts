@@ -1,9 +1,9 @@
-import type { IpPermission, NetworkInterface, SecurityGroup, Volume } from "@aws-sdk/client-ec2";
+import type { NetworkInterface, SecurityGroup, Volume } from "@aws-sdk/client-ec2";
 import { CapstanError } from "../../../src/api/error.js";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import type { CallContext } from "../../../src/provider/port.js";
 import { eachPage, ifThere } from "./ask.js";
-import { interfaceText, removed } from "./blockers.js";
+import { interfaceText } from "./blockers.js";
 import { type AskEc2, filters, must } from "./ec2-kind.js";
 import {
   type AskAws,
@@ -13,9 +13,10 @@ import {
   tagsOfAll,
 } from "./elb-kind.js";
 import { awsNameOf } from "./errors.js";
+import { deleteGroup } from "./group-deletion.js";
 import { controllerTags, isOfCluster, type OwnerFacts } from "./leftover-owner.js";
 import { describedBalancers } from "./load-balancer.js";
-import { valueOf, markKey } from "./marks.js";
+import { markKey, type Tag, valueOf } from "./marks.js";
 import { describedTargetGroups } from "./target-group.js";
 
 /** Something that a controller may have made, as AWS shows it. */
@@ -251,14 +252,13 @@ function groups(aws: AskAws): LeftoverKind {
       );
     },
     async remove(ctx, id, whose) {
-      await revokeNaming(ec2, ctx, id, whose);
-      await removed(aws, ctx, id, {
-        deletion: () =>
-          ec2(ctx, "DeleteSecurityGroup", (client, options) =>
-            client.deleteSecurityGroup({ GroupId: id }, options),
-          ),
-        users: { interfaces: "group-id", groups: "ip-permission.group-id" },
-      });
+      // Controllers open groups of the cluster for those of load balancers; rules of others stay, and then stand in the way.
+      await deleteGroup(
+        aws,
+        ctx,
+        id,
+        (tags) => isOurs(tags, whose) || isOfCluster(tags, whose.name),
+      );
     },
   };
 }
@@ -275,34 +275,8 @@ function groupsWith(ec2: AskEc2, ctx: CallContext, by: FilterValues): Promise<Se
   });
 }
 
-/** Controllers open groups of the cluster for those of load balancers; rules of others stay, and then stand in the way. */
-async function revokeNaming(
-  ec2: AskEc2,
-  ctx: CallContext,
-  id: string,
-  { name, clusterUid }: RuleOwner,
-): Promise<void> {
-  for (const group of await groupsWith(ec2, ctx, { "ip-permission.group-id": [id] })) {
-    const { GroupId = "", Tags = [] } = group;
-    const isOurs = valueOf(Tags, markKey("clusterUid")) === clusterUid;
-    if (GroupId === id || (!isOurs && !isOfCluster(Tags, name))) continue;
-    const IpPermissions = permissionsNaming(group, id);
-    if (IpPermissions.length === 0) continue;
-    await ifThere(
-      ec2(ctx, "RevokeSecurityGroupIngress", (client, options) =>
-        client.revokeSecurityGroupIngress({ GroupId, IpPermissions }, options),
-      ),
-    );
-  }
-}
-
-/** What a group lets in from another one, and nothing else of the same ports. Pure. */
-function permissionsNaming({ IpPermissions = [] }: SecurityGroup, id: string): IpPermission[] {
-  return IpPermissions.flatMap(({ IpProtocol, FromPort, ToPort, UserIdGroupPairs = [] }) =>
-    UserIdGroupPairs.some(({ GroupId }) => GroupId === id)
-      ? [omitUndefined({ IpProtocol, FromPort, ToPort, UserIdGroupPairs: [{ GroupId: id }] })]
-      : [],
-  );
+function isOurs(tags: readonly Tag[], { clusterUid }: RuleOwner): boolean {
+  return valueOf(tags, markKey("clusterUid")) === clusterUid;
 }
 
 function volumes(ec2: AskEc2): LeftoverKind {

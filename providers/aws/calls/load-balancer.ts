@@ -68,6 +68,7 @@ function shownBalancer(balancer: LoadBalancer, tags: readonly Tag[], isCrossZone
         ? { reason: State?.Reason ?? `it is ${State?.Code ?? "in no state"}` }
         : undefined,
     spec: present({
+      vpcId: balancer.VpcId,
       scheme: Scheme,
       subnetIds: zones.flatMap(({ SubnetId }) => SubnetId ?? []),
       groupIds: balancer.SecurityGroups,

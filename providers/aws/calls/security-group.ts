@@ -6,7 +6,6 @@ import { present } from "../../../src/provider/host-spec.js";
 import type { Found } from "../../../src/provider/port.js";
 import { addedRules, addedRulesField, revokeAdded } from "./added-rules.js";
 import { ifThere } from "./ask.js";
-import { removed } from "./blockers.js";
 import {
   type AskEc2,
   type Ec2Kind,
@@ -20,6 +19,7 @@ import {
   updateTags,
 } from "./ec2-kind.js";
 import type { AskAws } from "./elb-kind.js";
+import { deleteGroup } from "./group-deletion.js";
 import { clusterTag, shownTags, tagsFor, whoOf } from "./marks.js";
 
 /** The group that controllers in the cluster open for load balancers: they take the only one of a host that bears this tag. */
@@ -91,14 +91,8 @@ export function securityGroupCalls(aws: AskAws): MachineCalls {
       await updateTags(ask, ctx, current, spec);
       return { ...current, spec };
     },
-    remove: (ctx, { id }) =>
-      removed(aws, ctx, id, {
-        deletion: () =>
-          ask(ctx, "DeleteSecurityGroup", (ec2, options) =>
-            ec2.deleteSecurityGroup({ GroupId: id }, options),
-          ),
-        users: { interfaces: "group-id", groups: "ip-permission.group-id" },
-      }),
+    remove: (ctx, { id, who: { clusterUid } }) =>
+      deleteGroup(aws, ctx, id, (tags) => whoOf(tags)?.clusterUid === clusterUid),
   };
 }
 

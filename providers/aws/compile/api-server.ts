@@ -12,6 +12,7 @@ export function apiServerParts(cluster: AwsCluster): SharedPart[] {
   const { apiServer, tags } = cluster;
   const scheme = apiServer?.scheme ?? "internet-facing";
   const balancer = resource("AwsLoadBalancer", apiName, {
+    vpcId: refTo("AwsVpc", "vpc"),
     scheme,
     subnetIds: balancerSubnets(cluster, scheme),
     groupIds: [groupId("apiServerLb")],

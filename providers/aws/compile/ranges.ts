@@ -33,3 +33,10 @@ function numberOf(address: string): number {
 function textOf(address: number): string {
   return [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
 }
+
+/** Whether an IPv4 address is in a range. Pure. */
+export function isInRange(address: string, range: string): boolean {
+  const [from = "", length = "32"] = range.split("/");
+  const size = 2 ** (32 - Number(length));
+  return Math.floor(numberOf(address) / size) === Math.floor(numberOf(from) / size);
+}

@@ -21,6 +21,13 @@ const otherVolume = (what: string) =>
     reason: `a volume ${what}; add one of another name and device, and take this one out later`,
   }) as const;
 
+/** Of a VPC that is made, and of one that is named by its id. */
+const staysInVpc = {
+  kind: "unsupported",
+  reason:
+    "a control plane stays in its VPC, since members in two VPCs do not reach each other; another VPC needs another Cluster",
+} as const;
+
 const firstStart = replace("an instance is told it at its first start");
 
 /**
@@ -29,7 +36,7 @@ const firstStart = replace("an instance is told it at its first start");
  */
 export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
   AwsVpc: {
-    cidr: replace("a VPC keeps its range"),
+    cidr: staysInVpc,
     dnsHostnames: inPlace,
     dnsSupport: inPlace,
     tags: inPlace,
@@ -72,6 +79,8 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     sourceGroupId: replace("another rule takes its place"),
   },
   AwsLoadBalancer: {
+    // Records that older releases wrote do not name it.
+    vpcId: (from) => (from === undefined ? inPlace : staysInVpc),
     scheme: replace("a load balancer keeps its kind of addresses"),
     subnetIds: inPlace,
     groupIds: inPlace,
@@ -111,6 +120,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     loadBalancer: replace("a member keeps the endpoint that it began or joined at"),
     role: firstStart,
     // Kept on its Node, beside what others have put there.
+    schedulable: inPlace,
     nodeLabels: inPlace,
     nodeAnnotations: inPlace,
     taints: inPlace,

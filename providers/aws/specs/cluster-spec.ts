@@ -24,7 +24,7 @@ const vpc = Type.Object(
   {
     additionalProperties: false,
     maxProperties: 1,
-    description: "A VPC that is made, or one that is there. Changing it needs a new network.",
+    description: "A VPC that is made, or one that is there. Another VPC needs another Cluster.",
   },
 );
 
@@ -101,7 +101,7 @@ const rule = closed(
 export const awsClusterSpec = Type.Object(
   {
     region: Type.String({
-      pattern: "^[a-z]{2}(-[a-z]+)+-\\d$",
+      pattern: "^[a-z]{2,}(-[a-z]+)+-\\d+$",
       description: "Region, e.g. eu-north-1: that of the credentials.",
     }),
     credentials: Type.Optional(credentials),

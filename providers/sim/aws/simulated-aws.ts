@@ -148,7 +148,7 @@ export class SimulatedAws {
     const owner = this.accounts.sessionOf(call.accessKey) ?? ownerOf(call.accessKey, settings);
     const { account = settings.account } = owner ?? {};
     const action = service.actions.get(call.action);
-    const isMutating = action?.isMutating ?? false;
+    const isMutating = action?.isMutating === true && !isDryRun(call);
     const name = `${service.prefix}:${call.action}`;
     const sent = flatOf(call.parameters);
     const place = `${account}/${call.region}`;
@@ -237,17 +237,18 @@ export class SimulatedAws {
     const name = `${service.prefix}:${call.action}`;
     const place = { region: region.region, account: region.account };
     principal.authorize(name, service.resourceOf(call.action, flatOf(call.parameters), place));
-    if (service.prefix === "ec2" && params.flag("DryRun") === true) {
-      throw new ApiError(
-        "DryRunOperation",
-        "Request would have succeeded, but DryRun flag is set.",
-      );
-    }
+    const isDry = service.prefix === "ec2" && params.flag("DryRun") === true;
     const work = (scope: Scope) => {
       const members = action.handle(scope, params);
       const [unread] = params.unread();
-      if (unread === undefined) return members;
-      throw new ApiError("UnknownParameter", `The simulator does not know the parameter ${unread}`);
+      if (unread !== undefined) {
+        const message = `The simulator does not know the parameter ${unread}`;
+        throw new ApiError("UnknownParameter", message);
+      }
+      if (!isDry) return members;
+      // What a refused call has done is undone.
+      const message = "Request would have succeeded, but DryRun flag is set.";
+      throw new ApiError("DryRunOperation", message);
     };
     const fates = met.flatMap((effect) => (effect.kind === "fate" ? [effect] : []));
     const openSession = this.accounts.openSession.bind(this.accounts);
@@ -268,6 +269,11 @@ export class SimulatedAws {
     const digits = seededDigits(this.settings.seed, `request ${this.requests}`, 32);
     return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
   }
+}
+
+/** EC2 checks rights and parameters then, and changes nothing. */
+function isDryRun({ service, parameters }: SimCall): boolean {
+  return service === "ec2" && flatOf(parameters)["DryRun"] === "true";
 }
 
 function unknownService({ service }: SimCall, requestId: string): WireAnswer | undefined {

@@ -2,6 +2,7 @@ import { asJson } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { withPatch } from "./patch.js";
 import { minorOf } from "../../api/versions.js";
+import { controlPlaneTaint } from "../../workload/node-marks.js";
 import {
   type ClusterSettings,
   endpointText,
@@ -17,8 +18,6 @@ export type KubeadmObject = Readonly<Record<string, unknown>> & {
 };
 
 type KubeadmApi = "kubeadm.k8s.io/v1beta3" | "kubeadm.k8s.io/v1beta4";
-
-const controlPlaneTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
 
 /** The first minor whose kubeadm reads v1beta4, and the last that needs v1beta3 is before it. Source: kubeadm's release notes. */
 const firstOfV1beta4 = 1031;

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { type CapstanError, isCapstanError } from "../../../src/api/error.js";
+import { CapstanError, isCapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { translated } from "../../../providers/aws/calls/errors.js";
 import type { ResourceHandler } from "../../../src/provider/port.js";
@@ -181,6 +181,30 @@ describe("an instance", () => {
     const input = asked.find(({ call }) => call === "runInstances")?.input ?? {};
     return { made, input };
   }
+
+  it("that waits for its user data asks EC2 nothing, and each image is asked for once", async () => {
+    const { handler, calls } = handlerOf("AwsInstance", {
+      describeImages: () => ({ Images: [{ RootDeviceName: "/dev/xvda" }] }),
+      runInstances: () => ({ Instances: [{ InstanceId: "i-1", State: { Name: "pending" } }] }),
+    });
+    const waiting = {
+      ...ctx,
+      userData: () => Promise.reject(new CapstanError(notYet)),
+    };
+    const notYet = {
+      code: "NOT_YET_USABLE",
+      source: "engine",
+      message: "the first member does not serve yet",
+    } as const;
+    for (const _ of [1, 2, 3]) {
+      await failure(handler.create(waiting, someone("AwsInstance", "web-0"), hostInputs));
+    }
+    assert.deepEqual(calls(), []);
+    for (const name of ["web-0", "web-1", "web-2"]) {
+      await handler.create(ctx, someone("AwsInstance", name), hostInputs);
+    }
+    assert.equal(calls().filter((call) => call === "describeImages").length, 1);
+  });
 
   it("is launched with token, marks, user data, an encrypted root and IMDSv2", async () => {
     const { made, input } = await launch(hostInputs);

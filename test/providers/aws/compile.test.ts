@@ -237,8 +237,9 @@ describe("every kind of AWS", () => {
     { field: "nodeLabels", from: {}, to: { tier: "front" }, kind: "inPlace" },
     { field: "nodeAnnotations", from: { a: "1" }, to: undefined, kind: "inPlace" },
     { field: "taints", from: undefined, to: [{ key: "a", effect: "NoSchedule" }], kind: "inPlace" },
+    { field: "schedulable", from: undefined, to: true, kind: "inPlace" },
+    { field: "schedulable", from: true, to: undefined, kind: "inPlace" },
     // Of what EC2 does not show, and no Node shows either.
-    { field: "schedulable", from: undefined, to: true, kind: "replace" },
     { field: "kubelet", from: "1.34.2", to: "1.35.0", kind: "replace" },
   ];
   for (const { field, from, to, kind } of ofNodes) {

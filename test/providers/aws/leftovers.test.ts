@@ -437,7 +437,7 @@ describe("what controllers of a cluster have left on AWS", () => {
       });
       const cloud = cloudWith({
         describeSecurityGroups: ({ Filters }) =>
-          JSON.stringify(Filters).includes("ip-permission")
+          JSON.stringify(Filters).includes(`"ip-permission.`)
             ? {
                 SecurityGroups: [
                   naming("sg-node", markTagsOf(someone("AwsSecurityGroup"))),

@@ -350,7 +350,7 @@ describe("what AWS tells before the first change", () => {
 
   it("nothing of a plan that makes neither", async () => {
     const { provider, asked } = stubbed({});
-    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsVpc")], {}), []);
+    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsSubnet")], {}), []);
     assert.deepEqual(asked, []);
   });
 });

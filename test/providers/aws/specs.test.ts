@@ -253,4 +253,17 @@ describe("our own objects", () => {
     const vpc = { id: "vpc-1", cidr: "10.0.0.0/16" };
     assert.ok(read({ region: "eu-north-1", vpc }, {}, storage).said.length > 0);
   });
+
+  it("are in a region of any partition, and in no zone", () => {
+    const isWrong = (region: string) => read({ region }, {}, storage).said.length > 0;
+    const regions = [
+      "eu-north-1",
+      "us-gov-west-1",
+      "cn-north-1",
+      "eusc-de-east-1",
+      "us-isob-east-1",
+    ];
+    assert.deepEqual(regions.filter(isWrong), []);
+    assert.deepEqual(["eu-north-1a", "north", "EU-north-1"].filter(isWrong).length, 3);
+  });
 });

@@ -17,7 +17,7 @@ import {
   checkedGroups,
   checkRoom,
   checkWayIn,
-  checkZones,
+  checkSubnets,
   linger,
   mustHaveSubnet,
 } from "../elbv2/placement.js";
@@ -48,8 +48,8 @@ function wishOf(scope: Scope, params: Params): ClassicWish {
   const subnets = params.texts("Subnets").map((one) => mustHaveSubnet(scope, one));
   const [first] = subnets;
   if (first === undefined) throw validationError("At least one subnet must be specified");
-  checkZones(subnets);
   const { vpcId } = first;
+  checkSubnets(subnets, vpcId);
   const groupIds = groupsOf(scope, params.texts("SecurityGroups"), vpcId);
   const subnetIds = subnets.map((subnet) => subnet.id).sort();
   return { id, tags: tagsGiven(params), scheme, vpcId, listeners, groupIds, subnetIds };

@@ -21,8 +21,8 @@ import {
 import {
   checkedGroups,
   checkRoom,
+  checkSubnets,
   checkWayIn,
-  checkZones,
   linger,
   mustHaveSubnet,
 } from "./placement.js";
@@ -43,6 +43,10 @@ const createLoadBalancer: Handler = (scope, params) => {
   params.ignore("IpAddressType");
   const scheme = params.text("Scheme") ?? "internet-facing";
   const wishes = subnetWishes(scope, params);
+  checkSubnets(
+    wishes.map(({ subnet }) => subnet),
+    vpcOf(wishes),
+  );
   const groupIds = checkedGroups(scope, params.texts("SecurityGroups"), vpcOf(wishes));
   const tags = tagsGiven(params);
   const before = scope.db.all("loadBalancers").find((one) => one.name === name);
@@ -93,7 +97,6 @@ function subnetWishes(scope: Scope, params: Params): readonly SubnetWish[] {
   );
   const wishes = [...named, ...mapped];
   if (wishes.length === 0) throw validationError("At least one subnet must be specified");
-  checkZones(wishes.map(({ subnet }) => subnet));
   return wishes;
 }
 
@@ -209,6 +212,10 @@ const setSubnets: Handler = (scope, params) => {
   params.ignore("IpAddressType");
   const row = mustHaveLoadBalancer(scope, params.required("LoadBalancerArn"));
   const wishes = subnetWishes(scope, params);
+  checkSubnets(
+    wishes.map(({ subnet }) => subnet),
+    row.vpcId,
+  );
   const wanted = new Set(wishes.map(({ subnet }) => subnet.id));
   const kept = row.subnets.filter(({ subnetId }) => wanted.has(subnetId));
   const left = row.subnets.filter(({ subnetId }) => !wanted.has(subnetId));

@@ -11,8 +11,15 @@ export function mustHaveSubnet({ db }: Scope, id: string): SubnetRow {
   throw new ApiError("SubnetNotFound", `The subnet ID '${id}' does not exist`);
 }
 
-/** Throws for two subnets of one zone. */
-export function checkZones(subnets: readonly SubnetRow[]): void {
+/** Throws for subnets outside of the VPC, and for two of one zone. Source: API reference, CreateLoadBalancer and SetSubnets. */
+export function checkSubnets(subnets: readonly SubnetRow[], vpcId: string): void {
+  const outside = subnets.find((one) => one.vpcId !== vpcId);
+  if (outside !== undefined) {
+    throw new ApiError(
+      "InvalidConfigurationRequest",
+      `The subnet '${outside.id}' is not in VPC '${vpcId}' of the load balancer`,
+    );
+  }
   const zones = new Set(subnets.map(({ zone }) => zone));
   if (zones.size === subnets.length) return;
   throw new ApiError(

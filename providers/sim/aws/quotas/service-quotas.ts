@@ -6,35 +6,50 @@ import type { WireObject } from "../protocol/xml.js";
 
 /** A quota that the simulator keeps. */
 interface KnownQuota {
+  readonly service: ServiceCode;
   readonly name: string;
   readonly of: (quotas: Scope["settings"]["quotas"]) => number;
 }
 
-/** By their codes, of EC2. The simulator has instance types of standard families alone. */
+/** The services that have some, by their codes. */
+const services = {
+  ec2: "Amazon Elastic Compute Cloud (Amazon EC2)",
+  vpc: "Amazon Virtual Private Cloud (Amazon VPC)",
+} as const;
+type ServiceCode = keyof typeof services;
+
+/** By their codes. The simulator has instance types of standard families alone. */
 const known: Readonly<Record<string, KnownQuota>> = {
   "L-1216C47A": {
+    service: "ec2",
     name: "Running On-Demand Standard (A, C, D, H, I, M, R, T, Z) instances",
     of: ({ vcpus }) => vcpus,
   },
   "L-34B43A08": {
+    service: "ec2",
     name: "All Standard (A, C, D, H, I, M, R, T, Z) Spot Instance Requests",
     of: ({ spotVcpus }) => spotVcpus,
   },
-  "L-0263D0A3": { name: "EC2-VPC Elastic IPs", of: ({ addresses }) => addresses },
+  "L-0263D0A3": {
+    service: "ec2",
+    name: "EC2-VPC Elastic IPs",
+    of: ({ addresses }) => addresses,
+  },
+  "L-F678F1CE": { service: "vpc", name: "VPCs per Region", of: ({ vpcs }) => vpcs },
 };
-
-const serviceCode = "ec2";
 
 const getServiceQuota: Handler = (scope, params) => {
   const [service, code] = [params.required("ServiceCode"), params.required("QuotaCode")];
-  const quota = service === serviceCode ? known[code] : undefined;
-  if (quota === undefined) throw noSuchQuota();
+  const quota = known[code];
+  if (quota?.service !== service) throw noSuchQuota();
   return { Quota: wireOf(scope, code, quota) };
 };
 
 const listServiceQuotas: Handler = (scope, params) => {
-  if (params.required("ServiceCode") !== serviceCode) throw noSuchQuota();
-  return { Quotas: Object.entries(known).map(([code, quota]) => wireOf(scope, code, quota)) };
+  const service = params.required("ServiceCode");
+  if (!(service in services)) throw noSuchQuota();
+  const own = Object.entries(known).filter(([, quota]) => quota.service === service);
+  return { Quotas: own.map(([code, quota]) => wireOf(scope, code, quota)) };
 };
 
 function noSuchQuota(): ApiError {
@@ -44,12 +59,12 @@ function noSuchQuota(): ApiError {
   );
 }
 
-function wireOf(scope: Scope, code: string, { name, of }: KnownQuota): WireObject {
+function wireOf(scope: Scope, code: string, { service, name, of }: KnownQuota): WireObject {
   const { account, region, settings } = scope;
   return {
-    ServiceCode: serviceCode,
-    ServiceName: "Amazon Elastic Compute Cloud (Amazon EC2)",
-    QuotaArn: `arn:aws:servicequotas:${region}:${account}:${serviceCode}/${code}`,
+    ServiceCode: service,
+    ServiceName: services[service],
+    QuotaArn: `arn:aws:servicequotas:${region}:${account}:${service}/${code}`,
     QuotaCode: code,
     QuotaName: name,
     Value: of(settings.quotas),

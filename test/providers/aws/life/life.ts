@@ -180,7 +180,10 @@ export class AwsLife {
       case "leftovers":
         return controllers === undefined
           ? []
-          : [step("the leftovers", () => this.removeLeftovers(controllers))];
+          : [
+              step("the leftovers", () => this.removeLeftovers(controllers)),
+              step("a rule of a user", () => this.addRule(controllers)),
+            ];
       case "destroy":
         return [...this.made.keys()].toReversed().map((key) => step(key, () => this.destroy(key)));
     }
@@ -308,6 +311,16 @@ export class AwsLife {
       );
     for (const one of found) await provider.removeLeftover?.(context, scope, one);
     assert.deepEqual(await look(), []);
+  }
+
+  /** An outbound rule of the control plane's group that names the group of all nodes. */
+  private async addRule({ ec2 }: Controllers): Promise<void> {
+    const [GroupId, other] = ["controlplane", "node"].map(
+      (name) => this.madeOf(nodeKey("AwsSecurityGroup", name)).id,
+    );
+    const UserIdGroupPairs = [{ GroupId: other }];
+    const IpPermissions = [{ IpProtocol: "tcp", FromPort: 1, ToPort: 1, UserIdGroupPairs }];
+    await ec2.authorizeSecurityGroupEgress({ GroupId, IpPermissions });
   }
 
   private async destroy(key: NodeKey): Promise<void> {

@@ -107,6 +107,23 @@ describe("load balancers of the simulated AWS", () => {
     assert.equal(await account.code("ec2", "DeleteSubnet", { SubnetId: net.subnetId }), "");
   });
 
+  it("stay in their VPC", async () => {
+    const other = await account.network();
+    const LoadBalancerArn = await balancer();
+    assert.equal(
+      await code("SetSubnets", { LoadBalancerArn, Subnets: [other.subnetId] }),
+      "InvalidConfigurationRequest",
+    );
+    const asked = {
+      VpcId: other.vpcId,
+      CidrBlock: "10.0.2.0/24",
+      AvailabilityZone: "eu-north-1b",
+    };
+    const elsewhere = await account.text("CreateSubnet", asked, "subnet.subnetId");
+    const both = { Name: "both", Type: "network", Subnets: [net.subnetId, elsewhere] };
+    assert.equal(await code("CreateLoadBalancer", both), "InvalidConfigurationRequest");
+  });
+
   const refusals: readonly (readonly [string, () => Parameters, string])[] = [
     ["of a type that is not modelled", () => ({ Type: "application" }), "ValidationError"],
     ["with a name that ends with a hyphen", () => ({ Name: "api-" }), "ValidationError"],
