@@ -22,10 +22,12 @@ import type {
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import { usableWithinMsOf } from "../provider/timing.js";
+import { updatedByProperty } from "../records/open-updates.js";
 import { failureOf, kindOfFailure, mayBeAskedAgain } from "./call-failures.js";
 import {
   cloudProperty,
   isKept,
+  phaseProperty,
   type DynamicResource,
   type Properties,
   providerProperty,
@@ -80,6 +82,8 @@ export interface BridgeRuntime {
   readonly recordedTwice?: ReadonlySet<string>;
   /** What is let go: its marks are taken off, and it stays. */
   readonly letGo?: ReadonlySet<NodeKey>;
+  /** What the plan changes in place in this engine run; absent under a plain `pulumi`, which goes by the records alone. */
+  readonly changing?: PlannedUpdates;
   /** Ids of what was there before: it gets our marks instead of being created. */
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
@@ -90,6 +94,13 @@ export interface BridgeRuntime {
   readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
+}
+
+/** Changes in place of one transaction. */
+export interface PlannedUpdates {
+  /** The transaction's number: what is recorded of a resource once its change is finished. */
+  readonly by: number;
+  readonly keys: ReadonlySet<NodeKey>;
 }
 
 /**
@@ -142,15 +153,22 @@ export class CloudResource implements DynamicResource {
   }
 
   /**
-   * Pure and local: wanted inputs against recorded outputs, but for the cloud, which no input names. Never asks for a replacement: a new
+   * Pure and local: wanted inputs against recorded outputs, but for the cloud, which no input names. A host that an interrupted
+   * change has left stopped may have all its wanted inputs, and is to be updated all the same. Never asks for a replacement: a new
    * generation is a new resource with a name of its own, decided in the plan (architecture section 3).
    */
   async diff(_id: string, olds: Properties, news: Properties) {
     if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };
     const { verdict } = this.nearest(specOf(olds), specOf(news));
-    return verdict.kind === "same"
-      ? { changes: false, paths: [] }
-      : { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
+    if (verdict.kind === "same") return { changes: this.mayResume(olds), paths: [] };
+    return { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
+  }
+
+  /** Under our own commands the plan says so; a plain `pulumi` brings whatever its program still registers to run. */
+  private mayResume(recorded: Properties): boolean {
+    const { changing, mode } = this.runtime;
+    if (mode === "inline") return recorded[phaseProperty] === "failed";
+    return changing?.keys.has(nodeKey(this.kind, whoOf(recorded).name)) === true;
   }
 
   async create(inputs: Properties) {
@@ -218,7 +236,12 @@ export class CloudResource implements DynamicResource {
     // What it was answered with once is no difference.
     const resource: Observed = operation === undefined ? known : { ...known, operation };
     const { who, spec } = resource;
-    const { [cloudProperty]: cloud, ...outputs } = this.outputsOf(resource);
+    const { [cloudProperty]: cloud, ...shown } = this.outputsOf(resource);
+    const outputs = omitUndefined({
+      ...shown,
+      [updatedByProperty]: props[updatedByProperty],
+      [phaseProperty]: resource.phase === "failed" ? resource.phase : undefined,
+    });
     // A record of an older release gets it with its next change: reading alone is to show no difference.
     const isTold = cloud !== undefined && (props[cloudProperty] !== undefined || !("who" in props));
     return {
@@ -228,16 +251,24 @@ export class CloudResource implements DynamicResource {
     };
   }
 
-  async update(id: string, olds: Properties, news: Properties) {
+  async update(id: string, olds: Properties, news: Properties): Promise<{ outs: Properties }> {
     const who = whoOf(news);
     if (this.runtime.mode === "records") return this.adopt(who, specOf(olds), id);
+    const before = omitUndefined({ [updatedByProperty]: olds[updatedByProperty] });
     return this.reported("update", who.name, async () => {
       await this.mustBeSameCloud(who.name, olds);
       const asked = { who, id, spec: specOf(olds) };
       const current = await this.present(asked, "update", whoOf(olds), olds);
-      const finished = await this.finish(current, specOf(news));
-      return { outs: this.outputsOf(finished) };
+      const finished = await this.finish(current, specOf(news), before);
+      return { outs: { ...this.outputsOf(finished), ...before, ...this.finishedBy(who) } };
     });
+  }
+
+  /** What says in the record of a resource that the change in place that its plan wants is finished. */
+  private finishedBy({ name }: Identity): Properties {
+    const { changing } = this.runtime;
+    if (changing?.keys.has(nodeKey(this.kind, name)) !== true) return {};
+    return { [updatedByProperty]: changing.by };
   }
 
   async delete(id: string, props: Properties) {
@@ -325,20 +356,28 @@ export class CloudResource implements DynamicResource {
     });
   }
 
-  /** Brings an existing resource to the wanted spec and, inline, waits until it is ready. */
-  private async finish(resource: Observed, spec: JsonObject): Promise<Observed> {
+  /**
+   * Brings an existing resource to the wanted spec and, inline, waits until it is ready. Of an update, whose record says what
+   * finished the one `before`, a resource that does not run is updated whatever its spec: one call more may be missing, as a start.
+   */
+  private async finish(
+    resource: Observed,
+    spec: JsonObject,
+    before?: Properties,
+  ): Promise<Observed> {
     let current = resource;
     try {
       if (current.phase === "gone") throw tokenSpent(this.kind, current);
       const { asked, verdict } = this.nearest(current.spec, spec);
-      if (verdict.kind === "inPlace") {
+      const isStopped = before !== undefined && current.phase === "failed";
+      if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
         current = await this.updateInPlace(current, asked);
       } else if (verdict.kind !== "same") {
         throw unsupportedChange(this.kind, current, verdict.reason);
       }
       return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
     } catch (error) {
-      throw new UnfinishedResource(resource.id, this.outputsOf(current), error);
+      throw new UnfinishedResource(resource.id, { ...this.outputsOf(current), ...before }, error);
     }
   }
 

@@ -16,6 +16,7 @@ export type Law =
   | "law 17: trust"
   | "law 18: etcd"
   | "law 19: drain"
+  | "law 20: half-changed"
   | "order"
   | "fake";
 

@@ -112,6 +112,8 @@ export class Life {
     if (accident.kind === "losesState") {
       engine.loseState();
       engine.cloud.forgetUnlisted();
+      // No record is left of what stopped them.
+      engine.cloud.halfChanged.clear();
       this.rollbackGoal = undefined;
       this.before = new WhatWasThere(engine);
       return;

@@ -21,6 +21,7 @@ import {
   deletionsIn,
   programOf,
   recordedTwice,
+  updatesIn,
 } from "../../transaction/pass.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
@@ -416,6 +417,7 @@ export class Run {
       omitUndefined({
         adopts: allowed.kind === "record" ? true : undefined,
         recordedTwice: recordedTwice(this.state, deletions),
+        changing: { by: plan.transaction.number, keys: updatesIn(plan, allowed) },
         assertEngineAlive: () => engine.assertAlive(),
         postponed: (event: ResourceEvent) => terminations.putOff(event, this.options.clock.now()),
       }),
@@ -472,7 +474,7 @@ export class Run {
   private session(
     how: Pick<
       StepwiseOptions,
-      "adopts" | "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"
+      "adopts" | "stop" | "recordedTwice" | "changing" | "assertEngineAlive" | "postponed"
     > = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },
