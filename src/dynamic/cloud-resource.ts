@@ -22,12 +22,10 @@ import type {
 } from "../provider/port.js";
 import type { Identifying } from "../provider/same-cloud.js";
 import { usableWithinMsOf } from "../provider/timing.js";
-import { updatedByProperty } from "../records/open-updates.js";
 import { failureOf, kindOfFailure, mayBeAskedAgain } from "./call-failures.js";
 import {
   cloudProperty,
   isKept,
-  phaseProperty,
   type DynamicResource,
   type Properties,
   providerProperty,
@@ -61,6 +59,7 @@ import {
   statusOf,
   whoOf,
 } from "./recorded.js";
+import { marksIn, marksOfRead, marksOfUpdate, mayResume, type PlannedUpdates } from "./resuming.js";
 import { SessionCloud } from "./session-cloud.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
@@ -94,13 +93,6 @@ export interface BridgeRuntime {
   readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
   report?(event: ResourceEvent): void;
-}
-
-/** Changes in place of one transaction. */
-export interface PlannedUpdates {
-  /** The transaction's number: what is recorded of a resource once its change is finished. */
-  readonly by: number;
-  readonly keys: ReadonlySet<NodeKey>;
 }
 
 /**
@@ -160,15 +152,10 @@ export class CloudResource implements DynamicResource {
   async diff(_id: string, olds: Properties, news: Properties) {
     if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };
     const { verdict } = this.nearest(specOf(olds), specOf(news));
-    if (verdict.kind === "same") return { changes: this.mayResume(olds), paths: [] };
+    if (verdict.kind === "same") {
+      return { changes: mayResume(this.runtime, this.kind, olds), paths: [] };
+    }
     return { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
-  }
-
-  /** Under our own commands the plan says so; a plain `pulumi` brings whatever its program still registers to run. */
-  private mayResume(recorded: Properties): boolean {
-    const { changing, mode } = this.runtime;
-    if (mode === "inline") return recorded[phaseProperty] === "failed";
-    return changing?.keys.has(nodeKey(this.kind, whoOf(recorded).name)) === true;
   }
 
   async create(inputs: Properties) {
@@ -225,7 +212,7 @@ export class CloudResource implements DynamicResource {
     return found;
   }
 
-  async read(id: string, props: Properties) {
+  async read(id: string, props: Properties): ReturnType<DynamicResource["read"]> {
     const recorded = recordedWho(props);
     await this.mustBeSameCloud(recorded.name, props);
     const presence = await this.locate(recorded, id, props);
@@ -237,11 +224,7 @@ export class CloudResource implements DynamicResource {
     const resource: Observed = operation === undefined ? known : { ...known, operation };
     const { who, spec } = resource;
     const { [cloudProperty]: cloud, ...shown } = this.outputsOf(resource);
-    const outputs = omitUndefined({
-      ...shown,
-      [updatedByProperty]: props[updatedByProperty],
-      [phaseProperty]: resource.phase === "failed" ? resource.phase : undefined,
-    });
+    const outputs = { ...shown, ...marksOfRead(this.runtime, props, resource) };
     // A record of an older release gets it with its next change: reading alone is to show no difference.
     const isTold = cloud !== undefined && (props[cloudProperty] !== undefined || !("who" in props));
     return {
@@ -251,24 +234,22 @@ export class CloudResource implements DynamicResource {
     };
   }
 
-  async update(id: string, olds: Properties, news: Properties): Promise<{ outs: Properties }> {
+  async update(
+    id: string,
+    olds: Properties,
+    news: Properties,
+  ): ReturnType<DynamicResource["update"]> {
     const who = whoOf(news);
     if (this.runtime.mode === "records") return this.adopt(who, specOf(olds), id);
-    const before = omitUndefined({ [updatedByProperty]: olds[updatedByProperty] });
     return this.reported("update", who.name, async () => {
       await this.mustBeSameCloud(who.name, olds);
       const asked = { who, id, spec: specOf(olds) };
       const current = await this.present(asked, "update", whoOf(olds), olds);
-      const finished = await this.finish(current, specOf(news), before);
-      return { outs: { ...this.outputsOf(finished), ...before, ...this.finishedBy(who) } };
+      const finished = await this.finish(current, specOf(news), marksIn(olds));
+      return {
+        outs: { ...this.outputsOf(finished), ...marksOfUpdate(this.runtime, this.kind, olds) },
+      };
     });
-  }
-
-  /** What says in the record of a resource that the change in place that its plan wants is finished. */
-  private finishedBy({ name }: Identity): Properties {
-    const { changing } = this.runtime;
-    if (changing?.keys.has(nodeKey(this.kind, name)) !== true) return {};
-    return { [updatedByProperty]: changing.by };
   }
 
   async delete(id: string, props: Properties) {
@@ -357,19 +338,19 @@ export class CloudResource implements DynamicResource {
   }
 
   /**
-   * Brings an existing resource to the wanted spec and, inline, waits until it is ready. Of an update, whose record says what
-   * finished the one `before`, a resource that does not run is updated whatever its spec: one call more may be missing, as a start.
+   * Brings an existing resource to the wanted spec and, inline, waits until it is ready. An update also changes a resource that
+   * failed and has all of its spec: one that was killed may lack its last call alone, a start. Only an update has `marks`.
    */
   private async finish(
     resource: Observed,
     spec: JsonObject,
-    before?: Properties,
+    marks?: Properties,
   ): Promise<Observed> {
     let current = resource;
     try {
       if (current.phase === "gone") throw tokenSpent(this.kind, current);
       const { asked, verdict } = this.nearest(current.spec, spec);
-      const isStopped = before !== undefined && current.phase === "failed";
+      const isStopped = marks !== undefined && current.phase === "failed";
       if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
         current = await this.updateInPlace(current, asked);
       } else if (verdict.kind !== "same") {
@@ -377,7 +358,7 @@ export class CloudResource implements DynamicResource {
       }
       return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
     } catch (error) {
-      throw new UnfinishedResource(resource.id, { ...this.outputsOf(current), ...before }, error);
+      throw new UnfinishedResource(resource.id, { ...this.outputsOf(current), ...marks }, error);
     }
   }
 

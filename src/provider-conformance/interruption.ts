@@ -259,7 +259,10 @@ export async function resumesUpdates(rig: Rig): Promise<void> {
   for (const way of ["wanted", "back"] as const) {
     for (let changes = 1; changes <= mostChanges; changes += 1) {
       const { who, current, wanted, run } = await update.set();
-      const { id, spec: before } = rig.recordedAs(expectDefined(current, "what is changed"), wanted);
+      const { id, spec: before } = rig.recordedAs(
+        expectDefined(current, "what is changed"),
+        wanted,
+      );
       const died = await dyingAfter(changes, world, (die) =>
         run({ ...rig.context, assertEngineAlive: die }),
       );

@@ -776,7 +776,9 @@ describe("conformance finds defects", () => {
   it("has a defect for each case", () => {
     const found = new Set([
       ...mutations.flatMap(({ fails }) => fails),
-      ...Object.values({ ...folderDefects, ...localDefects, ...resizeDefects }).map(([fails]) => fails),
+      ...Object.values({ ...folderDefects, ...localDefects, ...resizeDefects }).map(
+        ([fails]) => fails,
+      ),
       ...Object.keys(secretDefects).map(() => secretRequirement),
     ]);
     const missed = conformanceCases(localSubject()).filter(({ name }) => !found.has(name));

@@ -59,8 +59,14 @@ function mustHaveKept(engine: FakeEngine, ids: readonly string[], size: string):
 
 describe("a change that stops, changes and starts a host, cut off between", () => {
   const ways = {
-    "the same again": { size: "large", go: (engine: FakeEngine) => engine.up(desiredCluster(large)) },
-    "what was before": { size: "small", go: (engine: FakeEngine) => engine.up(desiredCluster(small)) },
+    "the same again": {
+      size: "large",
+      go: (engine: FakeEngine) => engine.up(desiredCluster(large)),
+    },
+    "what was before": {
+      size: "small",
+      go: (engine: FakeEngine) => engine.up(desiredCluster(small)),
+    },
     "a third size": {
       size: "medium",
       go: (engine: FakeEngine) => engine.up(desiredCluster(sized("medium"))),
@@ -77,7 +83,10 @@ describe("a change that stops, changes and starts a host, cut off between", () =
           const [host] = engine.hosts();
           const outcome = await go(engine);
           const isOpen = outcome.kind !== "broke";
-          assert.ok(["done", "rolledBack", "broke"].includes(outcome.kind), `${cutText(cut)}: ${outcomeText(outcome)}`);
+          assert.ok(
+            ["done", "rolledBack", "broke"].includes(outcome.kind),
+            `${cutText(cut)}: ${outcomeText(outcome)}`,
+          );
           // Nothing to take back: it was never begun, or was committed.
           if (way === "rollback" && (!isOpen || outcome.kind === "done")) continue;
           assert.doesNotThrow(() => mustHaveKept(engine, [host?.id ?? ""], size), cutText(cut));
@@ -90,7 +99,9 @@ describe("a change that stops, changes and starts a host, cut off between", () =
     for (const number of [0, 1, 2]) {
       const engine = await FakeEngine.running(desiredCluster(small));
       const [host] = engine.hosts();
-      const outcome = await engine.up(desiredCluster(large), [{ at: "call", number, what: "fail" }]);
+      const outcome = await engine.up(desiredCluster(large), [
+        { at: "call", number, what: "fail" },
+      ]);
       assert.equal(outcome.kind, "rolledBack", outcomeText(outcome));
       mustHaveKept(engine, [host?.id ?? ""], "small");
     }
@@ -104,7 +115,11 @@ describe("a change that stops, changes and starts a host, cut off between", () =
         await engine.rollback([second]);
         engine.clock.advance(5_000);
         const outcome = await engine.up(desiredCluster(large));
-        assert.equal(outcome.kind, "done", `${cutText(first)}, ${cutText(second)}: ${outcomeText(outcome)}`);
+        assert.equal(
+          outcome.kind,
+          "done",
+          `${cutText(first)}, ${cutText(second)}: ${outcomeText(outcome)}`,
+        );
         mustHaveKept(engine, [host?.id ?? ""], "large");
       }
     }
@@ -126,7 +141,11 @@ describe("a change that stops, changes and starts a host, cut off between", () =
   it("leaves a host to be replaced that fails by itself once its change is done", async () => {
     const engine = await FakeEngine.running(desiredCluster(small));
     const [host] = engine.hosts();
-    const outcome = await engine.up(desiredCluster(large), [{ at: "boot", number: 0, what: "fails" }], "keep");
+    const outcome = await engine.up(
+      desiredCluster(large),
+      [{ at: "boot", number: 0, what: "fails" }],
+      "keep",
+    );
     assert.equal(outcome.kind, "stopped", outcomeText(outcome));
     const again = await engine.up(desiredCluster(large));
     assert.equal(again.kind, "done", outcomeText(again));

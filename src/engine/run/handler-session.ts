@@ -1,10 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import {
-  type BridgeRuntime,
-  CloudResource,
-  type PlannedUpdates,
-} from "../../dynamic/cloud-resource.js";
+import { type BridgeRuntime, CloudResource } from "../../dynamic/cloud-resource.js";
+import type { PlannedUpdates } from "../../dynamic/resuming.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { Postponement } from "../../dynamic/postponed.js";

@@ -56,8 +56,7 @@ export function judge(
       verdict,
       changes: changesOf(verdict, current, asked),
       stale: hasDrifted(observed, record),
-      isUnfinished:
-        resource.unfinished || (observed !== "gone" && observed?.halfChanged === true),
+      isUnfinished: resource.unfinished || (observed !== "gone" && observed?.halfChanged === true),
     };
   });
 }

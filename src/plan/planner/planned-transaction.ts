@@ -65,7 +65,12 @@ export function transactionOf(
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    if (goesOn && updatesAsRecorded(last, updates) && letsGoAsRecorded(last, found) && holdsAsRecorded(last, held, input)) {
+    if (
+      goesOn &&
+      updatesAsRecorded(last, updates) &&
+      letsGoAsRecorded(last, found) &&
+      holdsAsRecorded(last, held, input)
+    ) {
       const { target: _target, keys: _keys, ...same } = last;
       return omitUndefined({ ...same, spent: found.spent, heldAs: held });
     }
