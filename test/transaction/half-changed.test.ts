@@ -23,11 +23,14 @@ const cuts: readonly CommandFault[] = [
       (what): CommandFault => ({ at: "call", number, what }),
     ),
   ),
-  ...Array.from({ length: 16 }, (_, number): CommandFault[] => [
-    { at: "write", number, what: "killBefore" },
-    { at: "write", number, what: "killAfter" },
-  ]).flat(),
+  ...Array.from({ length: 12 }, (_, number): CommandFault => ({
+    at: "write",
+    number,
+    what: "killAfter",
+  })),
 ];
+
+const kills = cuts.filter(({ at, what }) => at === "call" && what.startsWith("kill"));
 
 const cutText = ({ at, number, what }: CommandFault) => `${what} at ${at} ${number}`;
 
@@ -108,8 +111,8 @@ describe("a change that stops, changes and starts a host, cut off between", () =
   });
 
   it("is gone on with when the way back of it was cut off as well", async () => {
-    for (const first of cuts.slice(0, 10)) {
-      for (const second of cuts.slice(0, 10)) {
+    for (const first of kills) {
+      for (const second of kills) {
         const engine = await cutOff([first]);
         const [host] = engine.hosts();
         await engine.rollback([second]);
@@ -136,6 +139,29 @@ describe("a change that stops, changes and starts a host, cut off between", () =
       assert.equal(outcome.kind, "done", `${cutText(cut)}: ${outcomeText(outcome)}`);
       mustHaveKept(engine, ids, "large");
     }
+  });
+
+  it("is gone on with where it was to correct drift that has come while its transaction was open", async () => {
+    const sizes = (size: string): WantedCluster => {
+      const { machines, ...rest } = small;
+      return { ...rest, machines: { ...machines, db: { size, resizable: true } } };
+    };
+    const engine = await FakeEngine.running(desiredCluster(sizes("small")));
+    const ids = engine.hosts().map(({ id }) => id);
+    const wanted = desiredCluster(sizes("medium"));
+    await engine.up(wanted, [{ at: "call", number: 0, what: "killBefore" }]);
+    engine.clock.advance(5_000);
+    engine.cloud.drift(ids[0] ?? "", { size: "large" });
+    await engine.up(wanted, [{ at: "call", number: 0, what: "killAfter" }]);
+    assert.deepEqual([...engine.cloud.halfChanged], [ids[0]]);
+    engine.clock.advance(5_000);
+    const outcome = await engine.up(wanted);
+    assert.equal(outcome.kind, "done", outcomeText(outcome));
+    assert.deepEqual(
+      engine.hosts().map(({ id }) => id),
+      ids,
+    );
+    assert.deepEqual(engine.cloud.watch.violations, []);
   });
 
   it("leaves a host to be replaced that fails by itself once its change is done", async () => {
