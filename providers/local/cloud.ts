@@ -6,7 +6,7 @@ import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type { Clock, Identity, OperationState } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./file/cloud-file.js";
 import { firstImages, listImages, type LocalImage, storeImage } from "./images.js";
-import { changeNode, lifecycleOf, settle } from "./lifecycle.js";
+import { bootMsOf, changeNode, lifecycleOf, settle } from "./lifecycle.js";
 import {
   clearFaults,
   declaredFaults,
@@ -37,6 +37,8 @@ import {
   resourcesIn,
   setMarks,
   setDying,
+  setStarted,
+  setStopped,
   setTerminated,
 } from "./file/resource.js";
 import {
@@ -197,6 +199,26 @@ export class LocalCloud {
       database.prepare("UPDATE resources SET spec = ? WHERE id = ?").run(JSON.stringify(spec), id);
       log("updated", found, spec);
       changeNode(database, found, { spec, now });
+      return resourceById(database, id) ?? found;
+    });
+  }
+
+  /** Stops a host that runs: it is there, and does not run until it is started. A fault of `update` meets it. */
+  stop(id: string, signal?: AbortSignal): Promise<LocalResource> {
+    return this.call({ call: "update", id }, signal, ({ database, found, log }) => {
+      refuseGone(found, "stop", id);
+      setStopped(database, id);
+      log("stopped", found);
+      return resourceById(database, id) ?? found;
+    });
+  }
+
+  /** Starts a host that does not run: it boots, as a new one does. A fault of `update` meets it. */
+  start(id: string, signal?: AbortSignal): Promise<LocalResource> {
+    return this.call({ call: "update", id }, signal, ({ database, now, found, log }) => {
+      refuseGone(found, "start", id);
+      setStarted(database, id, now + bootMsOf(database, found.spec));
+      log("started", found);
       return resourceById(database, id) ?? found;
     });
   }

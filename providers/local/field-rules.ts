@@ -3,7 +3,7 @@ import type { FieldRule, FieldRules } from "../../src/provider/fields.js";
 import { userDataRules } from "../../src/provider/host-spec.js";
 import type { LocalKind } from "./cloud.js";
 import { runtimeName } from "./file/node.js";
-import { nodesOf } from "./file/resource.js";
+import { hasPower, nodesOf } from "./file/resource.js";
 
 const inPlace = { kind: "inPlace" } as const;
 
@@ -42,6 +42,7 @@ export const rules: Readonly<Record<string, FieldRules>> = {
     role: replace("a host keeps its role"),
     nodes: replace("a host stays what it is"),
     size: replace("this provider cannot resize"),
+    resizable: inPlace,
     // What it may be instead, and what it is not.
     otherSizes: inPlace,
     spot: replace("a host that may be taken away stays one"),
@@ -83,6 +84,13 @@ const ofItsImage = replace("a host of namespaces keeps the software that it bega
 /** What a change of each field of a resource means. Pure. */
 export function rulesOf(kind: string, spec: JsonObject): FieldRules {
   const fields = rules[kind] ?? {};
-  if (kind !== "LocalHost" || nodesOf(spec) !== "kubeadm") return fields;
+  if (kind !== "LocalHost") return fields;
+  if (isResizable(spec)) return { ...fields, size: disruptive("the host is stopped and started") };
+  if (nodesOf(spec) !== "kubeadm") return fields;
   return { ...fields, kubelet: ofItsImage, controlPlane: ofItsImage };
+}
+
+/** Whether a host of this spec gets another size by a stop, a change and a start. Pure. */
+export function isResizable(spec: JsonObject): boolean {
+  return spec["resizable"] === true && !hasPower(spec);
 }

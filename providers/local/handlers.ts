@@ -1,5 +1,5 @@
 import { digestOf } from "../../src/api/digest.js";
-import type { JsonObject } from "../../src/api/json.js";
+import { type JsonObject, sameJson } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
 import type {
   CallContext,
@@ -12,6 +12,7 @@ import type {
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
+import { isResizable } from "./field-rules.js";
 import { HostPower } from "./power/host-power.js";
 import { hasFailed, hasPower, isHidden } from "./file/resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
@@ -110,7 +111,29 @@ export class LocalHandler implements ResourceHandler {
   }
 
   async update(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed> {
+    const isResized = current.spec["size"] !== spec["size"] || current.phase === "failed";
+    if (this.kind === "LocalHost" && isResizable(spec) && isResized) {
+      return observe(await this.resize(ctx, current, spec));
+    }
     return observe(await this.cloud.update(current.id, spec, ctx.signal));
+  }
+
+  /** A stop, a change and a start: whoever comes after an interruption goes on with what is missing. */
+  private async resize(
+    ctx: CallContext,
+    { id, phase, spec: from }: Observed,
+    spec: JsonObject,
+  ): Promise<LocalResource> {
+    const { signal } = ctx;
+    if (phase !== "failed") {
+      await this.cloud.stop(id, signal);
+      ctx.assertEngineAlive();
+    }
+    if (!sameJson(from, spec)) {
+      await this.cloud.update(id, spec, signal);
+      ctx.assertEngineAlive();
+    }
+    return this.cloud.start(id, signal);
   }
 
   async remove(ctx: CallContext, current: Observed): Promise<void> {

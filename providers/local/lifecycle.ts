@@ -160,7 +160,8 @@ function deadlineOf({ joinsMs, readySinceMs }: LocalReadiness): JsonObject | und
   return { joinsMs: Number.isFinite(joinsMs) ? joinsMs : null };
 }
 
-function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
+/** Milliseconds from a host's start until it runs. */
+export function bootMsOf(database: DatabaseSync, spec: JsonObject): number {
   if (hasPower(spec)) return 0;
   const own = spec["bootMs"] ?? networkOf(database, spec)?.spec["bootMs"];
   return typeof own === "number" ? own : defaultBootMs;

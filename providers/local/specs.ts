@@ -148,8 +148,14 @@ export const localMachineSpec = Type.Object(
     kind: Type.Literal("LocalMachineProviderSpec"),
     size: Type.Union(sizes, {
       default: "small",
-      description: "Size of the host. Changing it needs a new host.",
+      description: "Size of the host. Changing it needs a new host, unless the host is resizable.",
     }),
+    resizable: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether a change of size stops the host, changes it and starts it again, instead of making a new one; only of simulated hosts. Change in place.",
+      }),
+    ),
     otherSizes: Type.Optional(
       Type.Array(Type.Union(sizes), {
         uniqueItems: true,

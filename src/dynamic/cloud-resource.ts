@@ -59,6 +59,7 @@ import {
   statusOf,
   whoOf,
 } from "./recorded.js";
+import { marksIn, marksOfRead, marksOfUpdate, mayResume, type PlannedUpdates } from "./resuming.js";
 import { SessionCloud } from "./session-cloud.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
@@ -80,6 +81,8 @@ export interface BridgeRuntime {
   readonly recordedTwice?: ReadonlySet<string>;
   /** What is let go: its marks are taken off, and it stays. */
   readonly letGo?: ReadonlySet<NodeKey>;
+  /** What the plan changes in place in this engine run; absent under a plain `pulumi`, which goes by the records alone. */
+  readonly changing?: PlannedUpdates;
   /** Ids of what was there before: it gets our marks instead of being created. */
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
@@ -142,15 +145,17 @@ export class CloudResource implements DynamicResource {
   }
 
   /**
-   * Pure and local: wanted inputs against recorded outputs, but for the cloud, which no input names. Never asks for a replacement: a new
+   * Pure and local: wanted inputs against recorded outputs, but for the cloud, which no input names. A host that an interrupted
+   * change has left stopped may have all its wanted inputs, and is to be updated all the same. Never asks for a replacement: a new
    * generation is a new resource with a name of its own, decided in the plan (architecture section 3).
    */
   async diff(_id: string, olds: Properties, news: Properties) {
     if (!sameJson(olds["who"], news["who"])) return { changes: true, paths: ["who"] };
     const { verdict } = this.nearest(specOf(olds), specOf(news));
-    return verdict.kind === "same"
-      ? { changes: false, paths: [] }
-      : { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
+    if (verdict.kind === "same") {
+      return { changes: mayResume(this.runtime, this.kind, olds), paths: [] };
+    }
+    return { changes: true, paths: verdict.paths.map((path) => `spec.${path}`) };
   }
 
   async create(inputs: Properties) {
@@ -207,7 +212,7 @@ export class CloudResource implements DynamicResource {
     return found;
   }
 
-  async read(id: string, props: Properties) {
+  async read(id: string, props: Properties): ReturnType<DynamicResource["read"]> {
     const recorded = recordedWho(props);
     await this.mustBeSameCloud(recorded.name, props);
     const presence = await this.locate(recorded, id, props);
@@ -218,7 +223,8 @@ export class CloudResource implements DynamicResource {
     // What it was answered with once is no difference.
     const resource: Observed = operation === undefined ? known : { ...known, operation };
     const { who, spec } = resource;
-    const { [cloudProperty]: cloud, ...outputs } = this.outputsOf(resource);
+    const { [cloudProperty]: cloud, ...shown } = this.outputsOf(resource);
+    const outputs = { ...shown, ...marksOfRead(this.runtime, props, resource) };
     // A record of an older release gets it with its next change: reading alone is to show no difference.
     const isTold = cloud !== undefined && (props[cloudProperty] !== undefined || !("who" in props));
     return {
@@ -228,15 +234,21 @@ export class CloudResource implements DynamicResource {
     };
   }
 
-  async update(id: string, olds: Properties, news: Properties) {
+  async update(
+    id: string,
+    olds: Properties,
+    news: Properties,
+  ): ReturnType<DynamicResource["update"]> {
     const who = whoOf(news);
     if (this.runtime.mode === "records") return this.adopt(who, specOf(olds), id);
     return this.reported("update", who.name, async () => {
       await this.mustBeSameCloud(who.name, olds);
       const asked = { who, id, spec: specOf(olds) };
       const current = await this.present(asked, "update", whoOf(olds), olds);
-      const finished = await this.finish(current, specOf(news));
-      return { outs: this.outputsOf(finished) };
+      const finished = await this.finish(current, specOf(news), marksIn(olds));
+      return {
+        outs: { ...this.outputsOf(finished), ...marksOfUpdate(this.runtime, this.kind, olds) },
+      };
     });
   }
 
@@ -326,20 +338,28 @@ export class CloudResource implements DynamicResource {
     });
   }
 
-  /** Brings an existing resource to the wanted spec and, inline, waits until it is ready. */
-  private async finish(resource: Observed, spec: JsonObject): Promise<Observed> {
+  /**
+   * Brings an existing resource to the wanted spec and, inline, waits until it is ready. An update also changes a resource that
+   * failed and has all of its spec: one that was killed may lack its last call alone, a start. Only an update has `marks`.
+   */
+  private async finish(
+    resource: Observed,
+    spec: JsonObject,
+    marks?: Properties,
+  ): Promise<Observed> {
     let current = resource;
     try {
       if (current.phase === "gone") throw tokenSpent(this.kind, current);
       const { asked, verdict } = this.nearest(current.spec, spec);
-      if (verdict.kind === "inPlace") {
+      const isStopped = marks !== undefined && current.phase === "failed";
+      if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
         current = await this.updateInPlace(current, asked);
       } else if (verdict.kind !== "same") {
         throw unsupportedChange(this.kind, current, verdict.reason);
       }
       return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
     } catch (error) {
-      throw new UnfinishedResource(resource.id, this.outputsOf(current), error);
+      throw new UnfinishedResource(resource.id, { ...this.outputsOf(current), ...marks }, error);
     }
   }
 

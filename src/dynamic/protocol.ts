@@ -9,6 +9,9 @@ export const providerProperty = "__provider";
 /** The output that says in which cloud a resource is; absent where the provider cannot tell. */
 export const cloudProperty = "cloud";
 
+/** The output that says that the last look at a resource has shown it as failed; absent of all others. */
+export const phaseProperty = "phase";
+
 /** Pulumi's type token of a resource kind. */
 export function typeTokenOf(kind: string): string {
   return `${dynamicModule}:${kind}`;

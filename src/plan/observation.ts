@@ -7,6 +7,11 @@ import { sameJson, type JsonObject } from "../api/json.js";
 export interface PresentResource extends Observed {
   /** Why a host that may well run is to be replaced; absent: it can stay. */
   readonly unfit?: string;
+  /**
+   * A change in place of ours may have stopped it, and is not finished: the cloud shows it as failed, and it is pending
+   * until the change is resumed.
+   */
+  readonly halfChanged?: true;
   /** What is not there although it looks so: of several machines this one is given up first. */
   readonly missing?: "health";
 }
@@ -59,6 +64,13 @@ export function asNodesTell({ observedResources, nodes }: Observation): Observed
       return [key, { ...observed, node: { ...observed.node, ...told } }];
     }),
   );
+}
+
+/** As it is to be judged while a change in place of it is open: its phase tells of that change, not of its health. Pure. */
+export function asHalfChanged(observed: Observed): PresentResource {
+  if (observed.phase !== "failed" || observed.hasLeft === true) return observed;
+  const { failure: _failure, ...rest } = observed;
+  return { ...rest, phase: "pending", halfChanged: true };
 }
 
 /** Whether it is not known to be gone or on its way out. Pure. */

@@ -41,12 +41,17 @@ export async function updates(rig: Rig): Promise<void> {
     verdict.kind,
   );
   const { id } = await rig.make({ who, spec });
-  await rig.resource().update(id, { who, spec }, { who, spec: wanted });
+  const error = await errorOf(rig.resource().update(id, { who, spec }, { who, spec: wanted }));
   const presence = await handler.locate(context, who, id);
   must(
     presence.found === "one" && rig.isShownAs(presence.resource, wanted),
     "make every change that was called in place, on the same resource (update)",
-    `asked for ${JSON.stringify(wanted)}, it shows ${JSON.stringify(presence)}`,
+    `asked for ${JSON.stringify(wanted)}, ${seenOf(error)}, and it shows ${JSON.stringify(presence)}`,
+  );
+  must(
+    error === undefined && presence.resource.phase === "ready",
+    "let a resource run again that a change in place has stopped (update)",
+    `${seenOf(error)}, and it is ${presence.resource.phase}`,
   );
 }
 

@@ -1,12 +1,12 @@
-import { CapstanError } from "../api/error.js";
-import { sameJson } from "../api/json.js";
+import { CapstanError, expectDefined } from "../api/error.js";
+import { type JsonObject, sameJson } from "../api/json.js";
 import type { Clock } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { inTime } from "./limit.js";
 import { type ChangingCall, rehearsals } from "./calls.js";
 import { errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
-import { harnessMust, must, type WorldPowers } from "./subject.js";
+import { harnessMust, must, offered, type WorldPowers } from "./subject.js";
 
 /** A call that still makes changes after so many never comes to its end. */
 const mostChanges = 20;
@@ -231,9 +231,52 @@ async function mustEnd(rig: Rig, { call, who, current, wanted }: ChangingCall): 
   } else if (current !== undefined && call === "update") {
     const { spec } = rig.recordedAs(current, wanted);
     const error = await errorOf(resource.update(current.id, { who, spec }, inputs));
-    const presence = await rig.handler.locate(rig.context, who, current.id);
-    const isDone = presence.found === "one" && rig.isShownAs(presence.resource, wanted);
-    must(isDone, about, `${seenOf(error)}: ${JSON.stringify(presence)}`);
+    await mustRun(rig, { about, error, who, id: current.id, spec: wanted });
+  }
+}
+
+/** What an update leaves that was gone on with: the wanted inputs, on a resource that runs. */
+async function mustRun(
+  rig: Rig,
+  left: Pick<ChangingCall, "who"> & {
+    readonly about: string;
+    readonly error: Error | undefined;
+    readonly id: string;
+    readonly spec: JsonObject;
+  },
+): Promise<void> {
+  const { about, error, who, id, spec } = left;
+  const presence = await rig.handler.locate(rig.context, who, id);
+  const isDone =
+    error === undefined &&
+    presence.found === "one" &&
+    presence.resource.phase === "ready" &&
+    rig.isShownAs(presence.resource, spec);
+  must(isDone, about, `${seenOf(error)}: ${JSON.stringify(presence)}`);
+}
+
+/** "finishes a change in place that was killed, toward what was wanted and back" */
+export async function resumesUpdates(rig: Rig): Promise<void> {
+  const world = rig.able("beforeChange");
+  const update = (await rehearsals(rig)).find(({ call }) => call === "update");
+  offered(update !== undefined, `${rig.kind} changes nothing in place`);
+  for (const way of ["wanted", "back"] as const) {
+    for (let changes = 1; changes <= mostChanges; changes += 1) {
+      const { who, current, wanted, run } = await update.set();
+      const { id, spec: before } = rig.recordedAs(
+        expectDefined(current, "what is changed"),
+        wanted,
+      );
+      const died = await dyingAfter(changes, world, (die) =>
+        run({ ...rig.context, assertEngineAlive: die }),
+      );
+      if (!died) break;
+      await rig.context.clock.sleep(timingOf(rig.provider).listingLagMs);
+      const spec = way === "wanted" ? wanted : before;
+      const resumed = rig.resource().update(id, { who, spec: before }, { who, spec });
+      const about = `go on with an update that was killed until the resource runs (update, ${way})`;
+      await mustRun(rig, { about, error: await errorOf(resumed), who, id, spec });
+    }
   }
 }
 

@@ -332,8 +332,10 @@ export interface ResourceHandler {
    */
   poll?(ctx: CallContext, operation: string): Promise<OperationState>;
   /**
-   * Changes what `verdict` called in place. Without it every change is a replacement. Called again after a failure, with
-   * what the cloud shows by then: it goes on from where it was.
+   * Changes what `verdict` called in place. Without it every change is a replacement. Called again after a failure, or by whoever
+   * comes after an engine that was killed in it, with what the cloud shows by then: it goes on from there until the resource
+   * runs. So `current` may be stopped and have all of `spec`, as when a start alone is missing. Returns once the cloud has accepted
+   * the last call; phase "failed" in its answer says that the change is done and the resource will not run.
    */
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
   /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */

@@ -117,6 +117,11 @@ export interface TransactionPayload {
    */
   readonly touched?: readonly NodeKey[];
   /**
+   * What its own plan changes in place. A record tells by `updatedBy` which transaction was the last to come to the end of such a
+   * change: until then a resource that does not run may only be stopped for it. Absent: nothing, or a record of an early release.
+   */
+  readonly updates?: readonly NodeKey[];
+  /**
    * Recorded resources that others take the place of for what befell them, each with why: none of them serves again, whatever
    * is asked for next, until a way back to the revision wants it. Absent: nothing, or a record of an early release.
    */

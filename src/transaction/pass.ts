@@ -60,6 +60,16 @@ export function deletionsIn(allowed: AllowedChanges): ReadonlySet<NodeKey> {
   return "deletions" in allowed ? allowed.deletions : none;
 }
 
+/** What a pass changes in place. Pure. */
+export function updatesIn(
+  { steps }: Pick<RemainingPlan, "steps">,
+  allowed: AllowedChanges,
+): ReadonlySet<NodeKey> {
+  const keys = "allowed" in allowed ? allowed.allowed : none;
+  const updates = steps.filter((step) => step.kind === "update" && keys.has(step.key));
+  return new Set(updates.map(({ key }) => key));
+}
+
 /**
  * The complete list that one pass registers. Every resource of the state is in it, as recorded or as
  * wanted, except those whose deletion is allowed (law 8). Transaction comes first and everything

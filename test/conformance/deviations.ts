@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { isJsonObject, type Json, type JsonObject } from "../../src/api/json.js";
+import { canonicalJson, isJsonObject, type Json, type JsonObject } from "../../src/api/json.js";
 
 /** Something that the product does otherwise than cases want, on purpose. */
 export interface Deviation {
@@ -29,7 +29,8 @@ export function deviating(
   for (const { reason, of } of deviations) {
     for (const difference of of(given)) {
       const theirs = memberAt(want, difference.at);
-      if (theirs === undefined) continue;
+      // Nothing is wanted of it, or just what the product does.
+      if (theirs === undefined || areAlike(theirs, difference.ours)) continue;
       refuseOther(theirs, difference);
       ours = withMember(ours, difference.at, difference.ours);
       reasons.add(reason);
@@ -39,9 +40,24 @@ export function deviating(
 }
 
 function refuseOther(wanted: Json, { at, theirs }: Difference): void {
-  if (isDeepStrictEqual(wanted, theirs)) return;
+  if (areAlike(wanted, theirs)) return;
   const [said, listed] = [JSON.stringify(wanted), JSON.stringify(theirs)];
   throw new Error(`${at.join(".")} is ${said}, and the listed deviation is from ${listed}`);
+}
+
+/** Whether two values are the same, whatever the order of what their lists hold. */
+function areAlike(one: Json, other: Json): boolean {
+  return isDeepStrictEqual(asSets(one), asSets(other));
+}
+
+/** The same with the items of every list in one order, so that lists are compared as sets are. Pure. */
+export function asSets(value: Json): Json {
+  if (isJsonObject(value)) {
+    return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, asSets(one)]));
+  }
+  if (!Array.isArray(value)) return value;
+  const items = value.map((item: Json) => asSets(item));
+  return items.toSorted((left, right) => (canonicalJson(left) < canonicalJson(right) ? -1 : 1));
 }
 
 function memberAt(value: Json, at: readonly string[]): Json | undefined {

@@ -1,7 +1,9 @@
 import { messageOf } from "../../src/api/error.js";
 import { withTiesByName } from "./deletion.js";
-import { deviating } from "./deviations.js";
+import type { Json } from "../../src/api/json.js";
+import { asSets, deviating } from "./deviations.js";
 import { firstDifference } from "./difference.js";
+import { installerOperations } from "./installer/operations.js";
 import { deviationsOf, operationOf, operations } from "./operations.js";
 import { type ReadCase, readVectorFile, type VectorCase } from "./vector-file.js";
 
@@ -59,7 +61,11 @@ export async function caseOutcome({ given, want, profile }: VectorCase): Promise
     const listed = Object.hasOwn(deviationsOf, name) ? (deviationsOf[name] ?? []) : [];
     const ours = deviating(want, given, listed);
     const came = await operation(given as never, profile, want as never);
-    const problem = firstDifference(withTiesByName(ours.want), came);
+    const wanted = withTiesByName(ours.want);
+    // What the installer left, and where, has no order.
+    const problem = Object.hasOwn(installerOperations, name)
+      ? firstDifference(asSets(wanted), asSets(came as Json))
+      : firstDifference(wanted, came);
     return problem === undefined ? { kind: "passed", deviations: ours.reasons } : failed(problem);
   } catch (error) {
     return failed(`wanted ${JSON.stringify(want).slice(0, 200)}, failed: ${messageOf(error)}`);

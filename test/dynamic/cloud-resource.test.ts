@@ -3,6 +3,7 @@ import { CapstanError, type ErrorDetails } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { unknownValue } from "../../src/api/unknown.js";
 import { type BridgeRuntime, CloudResource } from "../../src/dynamic/cloud-resource.js";
+import { nodeKey } from "../../src/graph/graph.js";
 import type { ResourceEvent } from "../../src/dynamic/resource-event.js";
 import { Postponement } from "../../src/dynamic/postponed.js";
 import { providerProperty, UnfinishedResource } from "../../src/dynamic/protocol.js";
@@ -521,6 +522,57 @@ describe("update", () => {
     await assert.rejects(resource.update("r-1", inputs, wanted), unfinished("r-1", "CLOUD_FAILED"));
     await resource.update("r-1", inputs, wanted);
     assert.equal(handler.resources.get("r-1")?.spec["diskGib"], 40);
+  });
+
+  for (const mode of ["stepwise", "inline"] as const) {
+    it(`goes on with what does not run, although it has all wanted inputs, ${mode}`, async () => {
+      const { resource, handler } = bridge({ mode });
+      handler.add(observed({ spec: wanted.spec, phase: "failed" }));
+      handler.update = async (_ctx, current) => {
+        const started = { ...current, phase: "pending" as const };
+        handler.add(started);
+        return started;
+      };
+      const { outs } = await resource.update("r-1", inputs, wanted);
+      assert.deepEqual(outs["spec"], wanted.spec);
+      assert.equal(handler.resources.get("r-1")?.phase, mode === "inline" ? "ready" : "pending");
+    });
+  }
+
+  it("records which transaction has finished a planned change, and until then which one did before", async () => {
+    const changing = { by: 7, keys: new Set([nodeKey("LocalHost", "web-1")]) };
+    const { resource, handler } = bridge({ changing });
+    handler.add(observed());
+    const before = { ...inputs, updatedBy: 3 };
+    handler.fail({ call: "update", error: cloudError() });
+    await assert.rejects(resource.update("r-1", before, wanted), (error) => {
+      assert.ok(error instanceof UnfinishedResource);
+      assert.equal(error.properties["updatedBy"], 3);
+      return true;
+    });
+    assert.equal((await resource.read("r-1", before)).props?.["updatedBy"], 3);
+    assert.equal((await resource.update("r-1", before, wanted)).outs["updatedBy"], 7);
+    const unplanned = bridge({ changing: { by: 7, keys: new Set() } });
+    unplanned.handler.add(observed());
+    assert.equal((await unplanned.resource.update("r-1", before, wanted)).outs["updatedBy"], 3);
+  });
+
+  it("is asked for by a difference where the plan changes a resource whose record has all wanted inputs", async () => {
+    const changing = { by: 7, keys: new Set([nodeKey("LocalHost", "web-1")]) };
+    const { changes } = await bridge({ changing }).resource.diff("r-1", inputs, inputs);
+    assert.equal(changes, true);
+    assert.equal((await bridge().resource.diff("r-1", inputs, inputs)).changes, false);
+  });
+
+  it("is asked for by a difference under a plain pulumi once a refresh has shown that it does not run", async () => {
+    const { resource, handler } = bridge({ mode: "inline" });
+    handler.add(observed({ phase: "failed" }));
+    const { props = {} } = await resource.read("r-1", inputs);
+    assert.equal((await resource.diff("r-1", props, inputs)).changes, true);
+    assert.equal((await bridge().resource.diff("r-1", props, inputs)).changes, false);
+    handler.add(observed());
+    const { outs } = await resource.update("r-1", props, inputs);
+    assert.equal((await resource.diff("r-1", outs, inputs)).changes, false);
   });
 
   it("refuses what needs a replacement, and changes nothing", async () => {

@@ -10,10 +10,11 @@ import {
   folderDefects,
   localDefects,
   remembered,
+  resizeDefects,
   withCalls,
   withShown,
 } from "./defects.js";
-import { folderSubject, localSubject } from "./worlds.js";
+import { folderSubject, localSubject, resizableSubject } from "./worlds.js";
 
 const seeded: readonly [string, string, ConformanceSubject][] = [
   ...Object.entries(folderDefects).map(([name, [fails, provider]]): (typeof seeded)[number] => [
@@ -25,6 +26,11 @@ const seeded: readonly [string, string, ConformanceSubject][] = [
     `local: ${name}`,
     fails,
     localSubject(provider),
+  ]),
+  ...Object.entries(resizeDefects).map(([name, [fails, provider]]): (typeof seeded)[number] => [
+    `local, resizable: ${name}`,
+    fails,
+    resizableSubject(provider),
   ]),
 ];
 

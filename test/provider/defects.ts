@@ -1,5 +1,6 @@
+import assert from "node:assert/strict";
 import { CapstanError } from "../../src/api/error.js";
-import type { JsonObject } from "../../src/api/json.js";
+import { type JsonObject, sameJson } from "../../src/api/json.js";
 import { hostSpecOf } from "../../src/provider/host-spec.js";
 import type {
   CallContext,
@@ -207,6 +208,7 @@ export const cases = {
   twins: "answers many where several bear the same marks",
   waits: "answers a create as soon as there is an id",
   killed: "leaves nothing that nobody finds, whenever it is killed",
+  resumes: "finishes a change in place that was killed, toward what was wanted and back",
   engine: "makes sure that its engine lives before each further change of a call",
   interrupt: "begins no further change after an interrupt",
   hang: "gives up at once when it is interrupted while the cloud does not answer",
@@ -645,3 +647,58 @@ export const localDefects: Readonly<Record<string, readonly [string, LocalDefect
       })),
   ],
 };
+
+/** Put into `local` with hosts that are stopped, changed and started. */
+export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefect]>> = {
+  "takes an update for done once a host has the inputs": [
+    cases.resumes,
+    (good) =>
+      withCalls(good, (handler) => ({
+        update: async (ctx, current, spec) =>
+          sameJson(current.spec, spec) ? current : updated(handler, ctx, current, spec),
+      })),
+  ],
+  "stops a host first, and refuses what is stopped": [
+    cases.resumes,
+    (good) =>
+      withCalls(good, (handler) => ({
+        update: async (ctx, current, spec) => {
+          if (current.phase !== "failed") return updated(handler, ctx, current, spec);
+          throw new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: "not running" });
+        },
+      })),
+  ],
+  "changes what is stopped, and does not start it": [
+    cases.resumes,
+    (good, cloud) =>
+      withCalls(good, (handler) => ({
+        update: async (ctx, current, spec) => {
+          if (current.phase !== "failed") return updated(handler, ctx, current, spec);
+          await cloud.update(current.id, spec, ctx.signal);
+          return { ...current, spec };
+        },
+      })),
+  ],
+  "stops and changes a host, and never starts it": [
+    cases.updates,
+    (good, cloud) =>
+      withCalls(good, () => ({
+        update: async (ctx, current, spec) => {
+          await cloud.stop(current.id, ctx.signal);
+          await cloud.update(current.id, spec, ctx.signal);
+          return { ...current, spec, phase: "failed" };
+        },
+      })),
+  ],
+};
+
+function updated(
+  handler: ResourceHandler,
+  ctx: CallContext,
+  current: Observed,
+  spec: JsonObject,
+): Promise<Observed> {
+  const { update } = handler;
+  assert.ok(update !== undefined, "there is an update to break");
+  return update.call(handler, ctx, current, spec);
+}

@@ -36,6 +36,16 @@ export class WatchedCloud extends LocalCloud {
     return super.update(...args);
   }
 
+  override async stop(...args: Parameters<LocalCloud["stop"]>) {
+    await this.changes(args[1]);
+    return super.stop(...args);
+  }
+
+  override async start(...args: Parameters<LocalCloud["start"]>) {
+    await this.changes(args[1]);
+    return super.start(...args);
+  }
+
   override async terminate(...args: Parameters<LocalCloud["terminate"]>) {
     await this.changes(args[1]);
     return super.terminate(...args);
@@ -101,6 +111,19 @@ export function localSubject(
     asking: { imageFamily: "ubuntu" },
     choosing: { otherSizes: ["large", "medium"] },
     open: () => openLocal(provider),
+  };
+}
+
+/** The same with hosts that are stopped, changed and started, a call each. */
+export function resizableSubject(
+  provider?: (good: LocalProvider, cloud: WatchedCloud) => InfrastructureProvider,
+): ConformanceSubject {
+  const { machineSpec, ...subject } = localSubject(provider);
+  return {
+    ...subject,
+    machineSpec: { ...machineSpec, resizable: true },
+    inPlace: { size: "large", tags: { team: "a" } },
+    replacing: { zone: "local-b" },
   };
 }
 

@@ -18,6 +18,7 @@ import type {
   ResourceHandler,
   UserDataTerms,
 } from "../../src/provider/port.js";
+import { isResizable } from "../../providers/local/field-rules.js";
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
 import type { CallFault, CommandProcess } from "./faults.js";
@@ -123,6 +124,8 @@ export class FakeCloud {
   readonly newestImages = new Map<string, string>();
   /** Every question that somebody has asked. */
   readonly questions: LookupQuestion[] = [];
+  /** Ids of hosts that a change has stopped and not started again: nothing else is wrong with them. */
+  readonly halfChanged = new Set<string>();
   private readonly stored = new Map<string, Stored>();
   /** What went without a plan: those, hosts apart, are made again under their names (ADR 2). */
   private readonly unplanned = new Set<string>();
@@ -427,7 +430,42 @@ export class FakeCloud {
     return process.die();
   }
 
-  private update(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
+  private async update(process: CommandProcess, current: Observed, spec: JsonObject) {
+    if (current.who.kind !== this.parts.hostKind || !isResizable(spec)) {
+      return this.change(process, current, spec);
+    }
+    return this.resize(process, current, spec);
+  }
+
+  /** A call each to stop a host, to change it and to start it; one that is stopped already goes on from there. */
+  private async resize(process: CommandProcess, current: Observed, spec: JsonObject) {
+    const { id, who, phase } = current;
+    const isStopped = phase === "failed";
+    if (!isStopped && sameJson(current.spec["size"] ?? null, spec["size"] ?? null)) {
+      return this.change(process, current, spec);
+    }
+    const asked = { call: "update" as const, who, id, spec };
+    if (!isStopped) await this.changing(process, asked, () => this.stopForChange(id));
+    if (!sameJson(this.get(id)?.spec ?? {}, spec)) await this.change(process, current, spec);
+    return this.changing(process, asked, () => {
+      if (this.get(id)?.phase === "gone") throw cloudFailed(`start ${id}: it is gone`);
+      this.halfChanged.delete(id);
+      return this.restart(id, process);
+    });
+  }
+
+  private stopForChange(id: string): void {
+    const from = this.get(id);
+    if (from === undefined || from.phase === "gone") throw cloudFailed(`stop ${id}: it is gone`);
+    if (from.phase === "ready" && this.traits.joins === true) {
+      this.hosts.changes(from, this.alive());
+      this.hosts.disturbs(from, this.alive());
+    }
+    this.halfChanged.add(id);
+    this.put(id, { phase: "failed" });
+  }
+
+  private change(process: CommandProcess, { id, who }: Observed, spec: JsonObject) {
     return this.changing(process, { call: "update", who, id, spec }, () => {
       const from = this.get(id);
       if (from?.phase === "gone") throw cloudFailed(`update ${id}: it is gone`);

@@ -28,7 +28,7 @@ import type { ObservationResult } from "../../src/drift/classify.js";
 import type { DriftFilter } from "../../src/drift/drift-filter.js";
 import { type PlanDriftRules, rulesOfRequest } from "../../src/drift/plan-with-drift.js";
 import { observe } from "../../src/engine/run/observe.js";
-import { callContext } from "../../src/engine/run/handler-session.js";
+import { callContext, stepwiseSession } from "../../src/engine/run/handler-session.js";
 import type { StackState } from "../../src/engine/backend/state.js";
 import { planImport } from "../../src/engine/operations/import.js";
 import { comesFirst, survey } from "../../src/engine/operations/survey.js";
@@ -46,6 +46,7 @@ import type { InfrastructureProvider, Observed } from "../../src/provider/port.j
 import type { Payloads } from "../../src/transaction/pass.js";
 import { revisionPayload, transactionPayload } from "../../src/transaction/payloads.js";
 import type { OwnerMove } from "../../src/sets/moves.js";
+import { keyOf } from "../../src/graph/graph.js";
 import { FakeClock } from "./fake-clock.js";
 import { fakeKeys } from "./fake-keys.js";
 import { localProvider, testCluster } from "./manifests.js";
@@ -371,6 +372,21 @@ export class FakeEngine {
     this.checkpoint.pending = [];
   }
 
+  /** A plain `pulumi refresh`: every record is read again, and what an engine was killed in is no longer told. */
+  async refresh(): Promise<void> {
+    const { engine, provider } = this.meansOf(new CommandProcess());
+    const { clock, cloud } = this;
+    const session = stepwiseSession({
+      provider,
+      clock,
+      timeoutMs,
+      assertEngineAlive: () => {},
+      report: () => {},
+    });
+    await engine.refresh(this.stack, [], session);
+    cloud.activity = "recovery";
+  }
+
   /** A copy of the state as it is now. */
   savedState(): SavedState {
     return { ...this.checkpoint };
@@ -441,6 +457,9 @@ export class FakeEngine {
     this.noteServing();
     const goesOn = plan.target.machines.some(({ controlPlane }) => controlPlane);
     this.cloud.hosts.goesOn = () => goesOn;
+    for (const host of halfChangedReplacedBy(plan, this.cloud)) {
+      this.cloud.watch.blame("law 22: half-changed", `${host} is to be replaced for being stopped`);
+    }
     this.cloud.watch.show(plan);
     this.cloud.rollouts.begin(plan, this.alive());
   }
@@ -539,6 +558,15 @@ export class FakeEngine {
       },
     };
   }
+}
+
+/** Hosts that a change has left stopped and that a plan replaces although it asks for nothing that they cannot be. */
+function halfChangedReplacedBy({ machines, leaving }: Plan, cloud: FakeCloud): string[] {
+  const forNothing = machines.filter(({ kind, changes }) => kind === "replace" && !changes.length);
+  const replaced = new Set(forNothing.map(({ machine }) => machine));
+  const hosts = leaving.filter(({ machine }) => replaced.has(machine)).map(({ host }) => host);
+  const stopped = cloud.alive().filter((one) => cloud.halfChanged.has(one.id) && !one.leavesAtMs);
+  return stopped.map(({ who }) => keyOf(who)).filter((key) => hosts.includes(key));
 }
 
 /** What a run of the engine is given beside a plan. */

@@ -15,6 +15,8 @@ export type Accident =
   | { readonly kind: "leaves"; readonly pick: number }
   /** Room for medium hosts goes, or comes back. */
   | { readonly kind: "fills" }
+  /** A plain `pulumi refresh`: records are what the cloud shows, and nothing tells any more what an engine was killed in. */
+  | { readonly kind: "refreshes" }
   /** Of its resources nothing is recorded any more; the next `up` adopts them. */
   | { readonly kind: "losesState" };
 
@@ -79,6 +81,7 @@ export const faults: fc.Arbitrary<CommandFault> = fc.oneof(
 export const accidents: fc.Arbitrary<Accident> = fc.oneof(
   fc.constant({ kind: "losesState" as const }),
   fc.constant({ kind: "fills" as const }),
+  fc.constant({ kind: "refreshes" as const }),
   fc.record({
     kind: fc.constantFrom("dies" as const, "leaves" as const),
     pick: fc.nat({ max: 9 }),
@@ -158,7 +161,8 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
   for (const command of history.commands) {
     for (const accident of command.accidents) {
       // Whose resources are whose could not be told any more.
-      if (accident.kind !== "losesState" || history.neighbours === undefined) life.happen(accident);
+      if (accident.kind === "losesState" && history.neighbours !== undefined) continue;
+      await life.happen(accident);
     }
     await life.live(command);
   }

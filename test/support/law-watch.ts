@@ -18,6 +18,7 @@ export type Law =
   | "law 18: etcd"
   | "law 19: drain"
   | "law 21: versions"
+  | "law 22: half-changed"
   | "order"
   | "fake";
 

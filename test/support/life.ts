@@ -2,7 +2,7 @@ import type { ClusterKeys } from "../../src/bootstrap/certificates/cluster-keys.
 import { digestOf } from "../../src/api/digest.js";
 import { isCapstanError } from "../../src/api/error.js";
 import { sameJson } from "../../src/api/json.js";
-import type { NodeKey } from "../../src/graph/graph.js";
+import { keyOf, type NodeKey } from "../../src/graph/graph.js";
 import { wavesOf } from "../../src/plan/waves/list-waves.js";
 import { targetOfRevision } from "../../src/records/history.js";
 import { desiredIn } from "../../src/records/target.js";
@@ -107,11 +107,14 @@ export class Life {
     }
   }
 
-  happen(accident: Accident): void {
+  async happen(accident: Accident): Promise<void> {
     const { engine } = this;
+    if (accident.kind === "refreshes") return engine.refresh();
     if (accident.kind === "losesState") {
       engine.loseState();
       engine.cloud.forgetUnlisted();
+      // No record is left of what stopped them.
+      engine.cloud.halfChanged.clear();
       this.rollbackGoal = undefined;
       this.before = new WhatWasThere(engine);
       return;
@@ -339,13 +342,11 @@ export class Life {
   private mustHaveFollowed(waves: readonly string[], since: number): void {
     const calls = this.engine.calls.slice(since);
     const passes = [...new Set(calls.map(({ pass }) => pass))];
-    const done = passes.map((pass) =>
-      calls
-        .filter((call) => call.pass === pass)
-        .map(({ key }) => key)
-        .sort()
-        .join(" "),
-    );
+    // A change of one host may take several calls.
+    const done = passes.map((pass) => {
+      const keys = calls.filter((call) => call.pass === pass).map(({ key }) => key);
+      return [...new Set(keys)].sort().join(" ");
+    });
     if (done.join("\n") !== waves.join("\n")) {
       this.breaches.push(`law 7: waves: shown ${waves.join(" | ")}, done ${done.join(" | ")}`);
     }
@@ -399,6 +400,7 @@ export class Life {
     if (outcome.kind === "done" || outcome.kind === "rolledBack") {
       this.engine.cloud.hosts.mustTakePods(this.engine.hosts());
       this.engine.cloud.hosts.mustSayVersions(this.engine.hosts());
+      this.mustHaveStarted();
     }
     if (callsAtRollback !== undefined) {
       for (const lost of this.before.lost(callsAtRollback)) this.breaches.push(`law 9: ${lost}`);
@@ -429,6 +431,16 @@ export class Life {
         return;
       case "killed":
         return;
+    }
+  }
+
+  /** Law 22: a command that has got to its end has started whatever a change has stopped. */
+  private mustHaveStarted(): void {
+    const { cloud, prior } = this.engine;
+    const kept = new Set(prior.revision?.target.machines.map(({ host }) => host));
+    const stopped = this.engine.hosts().filter(({ id }) => cloud.halfChanged.has(id));
+    for (const { who } of stopped.filter((one) => kept.has(keyOf(one.who)))) {
+      this.breaches.push(`law 22: half-changed: ${who.name} is left stopped`);
     }
   }
 

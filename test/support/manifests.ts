@@ -28,6 +28,7 @@ export interface ClusterShape {
 export interface MachineShape {
   readonly otherSizes?: readonly string[];
   readonly size?: string;
+  readonly resizable?: boolean;
   readonly image?: string;
   readonly imageFamily?: string;
   readonly zone?: string;

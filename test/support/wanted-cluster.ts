@@ -118,6 +118,7 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
           tags: fc.constantFrom({}, { team: "a" }),
           size: fc.constantFrom("small", "medium"),
           ...others,
+          resizable: fc.constantFrom(true),
           controlPlane: fc.constantFrom("1.34.2", "1.34.2", "1.35.0"),
           diskGib: fc.constantFrom(20, 20, 30),
         },
@@ -138,7 +139,12 @@ export const smallClusters: fc.Arbitrary<WantedCluster> = fc.record({
     fc.record({
       replicas: fc.nat({ max: 2 }),
       template: fc.record(
-        { size: fc.constantFrom("small", "medium"), ...others, dataVolume: volumes },
+        {
+          size: fc.constantFrom("small", "medium"),
+          ...others,
+          dataVolume: volumes,
+          resizable: fc.constantFrom(true),
+        },
         { requiredKeys: ["size"] },
       ),
     }),

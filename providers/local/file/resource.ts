@@ -142,6 +142,21 @@ export function setBroken(database: DatabaseSync, id: string, failure: Failure):
   setFailed(database, id);
 }
 
+const stoppedHost: Failure = { reason: "local cloud: it is stopped" };
+
+/** A host that is there and does not run. */
+export function setStopped(database: DatabaseSync, id: string): void {
+  setBroken(database, id, stoppedHost);
+  setReadiness(database, id, { joinsMs: Infinity });
+}
+
+/** A host that boots once more, wherever the cloud has room for it: what broke below it is left behind. */
+export function setStarted(database: DatabaseSync, id: string, readyMs: number): void {
+  database
+    .prepare("UPDATE resources SET state = 'pending', failure = NULL, ready_ms = ? WHERE id = ?")
+    .run(readyMs, id);
+}
+
 /** A host that was to boot and never will: what it failed with stands already. */
 export function setFailed(database: DatabaseSync, id: string): void {
   database.prepare("UPDATE resources SET ready_ms = NULL WHERE id = ?").run(id);

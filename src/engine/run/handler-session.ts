@@ -1,6 +1,7 @@
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type BridgeRuntime, CloudResource } from "../../dynamic/cloud-resource.js";
+import type { PlannedUpdates } from "../../dynamic/resuming.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { Postponement } from "../../dynamic/postponed.js";
@@ -63,6 +64,8 @@ export interface StepwiseOptions {
   readonly recordedTwice?: ReadonlySet<string>;
   /** What is let go instead of deleted. */
   readonly letGo?: ReadonlySet<NodeKey>;
+  /** What the plan changes in place in this engine run; absent: nothing. */
+  readonly changing?: PlannedUpdates;
   /** Ids of what was there before and is marked instead of created. */
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** As `BridgeRuntime.mode` "records". */
@@ -100,6 +103,7 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     served: options.served,
     recordedTwice: options.recordedTwice,
     letGo: options.letGo,
+    changing: options.changing,
     imports: options.imports,
     postponement:
       options.postponed && new Postponement(clock, timingOf(provider), options.postponed),

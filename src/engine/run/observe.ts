@@ -9,7 +9,8 @@ import { unknownPresence } from "../../dynamic/resource-refusals.js";
 import { copiesAmong } from "../../plan/decisions/copies.js";
 import { recordedHostOf } from "../../plan/decisions/satellites.js";
 import { hostKeysInName } from "../../records/host-name.js";
-import type { Observation, ObservedResource } from "../../plan/observation.js";
+import { asHalfChanged, type Observation, type ObservedResource } from "../../plan/observation.js";
+import { openUpdates } from "../../records/open-updates.js";
 import {
   cloudResources,
   knownSpecs,
@@ -86,13 +87,12 @@ export async function observe(
   const known = knownSpecs(prior);
   const asIs = (resource: Observed) =>
     asKnown(resource, unobservableOf(provider, resource.who.kind), known.get(keyOf(resource.who)));
+  const open = openUpdates(prior);
   for (const { key, id = "" } of recorded) {
     const observed = unlisted.get(key) ?? expectDefined(byId.get(id), `sight of ${key}`);
-    observedResources.set(
-      key,
-      observed === "gone" || observed.phase === "gone" ? "gone" : asIs(observed),
-    );
     byId.delete(id);
+    if (observed === "gone" || observed.phase === "gone") observedResources.set(key, "gone");
+    else observedResources.set(key, open.has(key) ? asHalfChanged(asIs(observed)) : asIs(observed));
   }
   // Credentials may change at any time: what is not there must not have been looked for elsewhere.
   if ([...observedResources.values()].includes("gone") || listing.length === 0) {

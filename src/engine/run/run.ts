@@ -22,6 +22,7 @@ import {
   deletionsIn,
   programOf,
   recordedTwice,
+  updatesIn,
 } from "../../transaction/pass.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
 import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
@@ -432,6 +433,7 @@ export class Run {
       omitUndefined({
         recordsOnly: allowed.kind === "record" ? true : undefined,
         recordedTwice: recordedTwice(this.state, deletions),
+        changing: { by: plan.transaction.number, keys: updatesIn(plan, allowed) },
         assertEngineAlive: () => engine.assertAlive(),
         postponed: (event: ResourceEvent) => terminations.putOff(event, this.options.clock.now()),
       }),
@@ -488,7 +490,7 @@ export class Run {
   private session(
     how: Pick<
       StepwiseOptions,
-      "recordsOnly" | "stop" | "recordedTwice" | "assertEngineAlive" | "postponed"
+      "recordsOnly" | "stop" | "recordedTwice" | "changing" | "assertEngineAlive" | "postponed"
     > = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },

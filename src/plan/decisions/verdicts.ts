@@ -22,6 +22,8 @@ export interface Judged {
   readonly changes: readonly ChangedField[];
   /** The record differs from the cloud and has to be read again before it is changed. */
   readonly stale: boolean;
+  /** An earlier change in place of it was not finished: it is changed, also to what it is already. */
+  readonly isUnfinished: boolean;
 }
 
 /** Whether it is there, and not on its way out: a member that has left its control plane can only go. Pure. */
@@ -54,6 +56,7 @@ export function judge(
       verdict,
       changes: changesOf(verdict, current, asked),
       stale: hasDrifted(observed, record),
+      isUnfinished: resource.unfinished || (observed !== "gone" && observed?.halfChanged === true),
     };
   });
 }
@@ -105,11 +108,11 @@ function goneText(subject: string): string {
 export const goneReason = goneText("its host");
 
 /** What becomes of a node when a recorded resource goes on to serve it. */
-export function serve({ resource, changes, stale }: Judged) {
+export function serve({ isUnfinished, changes, stale }: Judged) {
   return {
-    kind: changes.length > 0 || resource.unfinished ? ("update" as const) : ("same" as const),
+    kind: changes.length > 0 || isUnfinished ? ("update" as const) : ("same" as const),
     changes,
-    reasons: resource.unfinished ? ["an earlier change did not finish"] : [],
+    reasons: isUnfinished ? ["an earlier change did not finish"] : [],
     stale,
   };
 }

@@ -60,11 +60,17 @@ export function transactionOf(
   const recordsKeys = input.givesKeys === true && last?.keys === undefined;
   const cloud = input.cloud ?? last?.cloud;
   const held = heldAs(input, found.going);
+  const updates = found.steps.flatMap(({ kind, key }) => (kind === "update" ? [key] : []));
   if (last !== undefined && !handsOver && !recordsKeys && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    if (goesOn && letsGoAsRecorded(last, found) && holdsAsRecorded(last, held, input)) {
+    if (
+      goesOn &&
+      updatesAsRecorded(last, updates) &&
+      letsGoAsRecorded(last, found) &&
+      holdsAsRecorded(last, held, input)
+    ) {
       const { target: _target, keys: _keys, ...same } = last;
       return omitUndefined({ ...same, spent: found.spent, heldAs: held });
     }
@@ -82,6 +88,7 @@ export function transactionOf(
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     touched: touchedBy(input, found),
+    updates: unlessEmpty(updates),
     givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
@@ -99,6 +106,12 @@ export function transactionOf(
     cloud,
     programValues: last?.programValues,
   });
+}
+
+/** Whether the transaction says of all that changes in place now that it does: a record tells only of these that their change is finished. */
+function updatesAsRecorded(last: TransactionRecord, updates: readonly NodeKey[]): boolean {
+  const recorded = new Set(last.updates);
+  return updates.every((key) => recorded.has(key));
 }
 
 /**

@@ -38,11 +38,16 @@ export const createCounterparts: Readonly<Record<string, Counterpart>> = {
   "bootstrap GetCluster": endpoint(),
   "bootstrap UpdateClusterObjectEndpoint": endpoint(),
   "bootstrap GetClusters": step("pivot", "move to server: read records"),
+  // Only a warning.
+  "bootstrap Delete": none(null),
+  "target Apply": step("pivot", "move to server: list Cluster"),
+  "target Apply of addons": none("apply-addons"),
   "target Apply of bootstrap-only": none(null),
   "target WaitForClusterV1alpha1Ready": step("pivot", "move to server: list Cluster"),
   "target EnsureNamespace": arrival("Cluster", "hasNoNamespace"),
   "target CreateClusterObject": arrival("Cluster"),
   "target CreateMachines": arrival("Machine"),
+  "componentsStore Save": none("save-provider-components"),
   "target UpdateClusterObjectEndpoint": none("update-target-endpoint"),
 };
 
@@ -66,6 +71,8 @@ export const deleteCounterparts: Readonly<Record<string, Counterpart>> = {
   "bootstrap Apply": step("pivot", "move to files: lock"),
   "bootstrap WaitForClusterV1alpha1Ready": step("pivot", "move to files: lock"),
   "target WaitForClusterV1alpha1Ready": step("pivot", "move to files: list Cluster"),
+  // Only a warning.
+  "target Delete": none(null),
   "target GetClusters": step("pivot", "move to files: list Cluster"),
   "target GetMachineDeployments": step("pivot", "move to files: list MachineDeployment"),
   "target GetMachineSets": step("pivot", "move to files: list MachineSet"),
@@ -87,22 +94,29 @@ function deletion(kind: string): Counterpart {
   return { kind: "step", phase: "delete-objects", fault };
 }
 
-/** The fault of a case, and where it strikes; undefined for a case without. Throws an Error for what is not covered. */
-export function counterpartOf(
-  faults: readonly GivenFault[],
+/** What a case lets fail, and what decides which call that is. */
+export interface GivenFaults {
+  readonly faults?: readonly GivenFault[];
+  /** Applied to the target before anything moves there; none where there is no text. */
+  readonly addonComponents?: string;
+}
+
+/** Where the faults of a case strike, in its order. Throws an Error for what is not covered. */
+export function counterpartsOf(
+  { faults = [], addonComponents = "" }: GivenFaults,
   counterparts: Readonly<Record<string, Counterpart>>,
-): Counterpart | undefined {
-  const [fault, ...others] = faults;
-  if (fault === undefined) return undefined;
-  const name = `${fault.on} ${fault.call}`;
-  const counterpart = Object.hasOwn(counterparts, name) ? counterparts[name] : undefined;
-  if (others.length > 0 || counterpart === undefined) {
-    throw new Error(`a fault at ${name} is not covered yet`);
-  }
-  return counterpart;
+): Counterpart[] {
+  return faults.map(({ on, call }) => {
+    const asked = `${on} ${call}`;
+    const isOfAddons = asked === "target Apply" && addonComponents !== "";
+    const name = isOfAddons ? `${asked} of addons` : asked;
+    const counterpart = Object.hasOwn(counterparts, name) ? counterparts[name] : undefined;
+    if (counterpart === undefined) throw new Error(`a fault at ${name} is not covered yet`);
+    return counterpart;
+  });
 }
 
 /** What goes wrong in the product; nothing where there is nothing that could. */
-export function faultOf(counterpart: Counterpart | undefined): StepFault | undefined {
-  return counterpart?.kind === "step" ? counterpart.fault : undefined;
+export function faultsOf(counterparts: readonly Counterpart[]): StepFault[] {
+  return counterparts.flatMap((one) => (one.kind === "step" ? [one.fault] : []));
 }

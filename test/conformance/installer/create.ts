@@ -1,15 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { isMoving } from "../../../src/kube/move-objects.js";
 import type { LiveObject } from "../../../src/kube/live-object.js";
-import { counterpartOf, createCounterparts, faultOf, type GivenFault } from "./counterparts.js";
+import { counterpartsOf, createCounterparts, faultsOf, type GivenFaults } from "./counterparts.js";
 import { InstallerCourse } from "./installer-course.js";
 import { clusterOf, type GivenCluster } from "./given-objects.js";
 import { type InstalledCluster, InstallerWorld } from "./installer-world.js";
 import { failureOf, isFree, phaseOf, refuseWrong } from "./outcome.js";
 
-export interface CreateGiven {
+export interface CreateGiven extends GivenFaults {
   readonly clusters: readonly GivenCluster[];
-  readonly faults: readonly GivenFault[];
 }
 
 /** The ways on from whatever a create has come to: the same commands again, or none of it any more. */
@@ -28,16 +27,16 @@ export async function created(given: CreateGiven): Promise<object> {
 }
 
 async function createdAndOn(given: CreateGiven, way: (typeof waysOn)[number]): Promise<object> {
-  const counterpart = counterpartOf(given.faults, createCounterparts);
+  const counterparts = counterpartsOf(given, createCounterparts);
   const course = new InstallerCourse();
-  course.startOver(faultOf(counterpart));
+  course.startOver(faultsOf(counterparts));
   // Clusters of one name are one cluster: they are asked for one after another, and nothing differs in what is wanted.
   const world = new InstallerWorld(distinct(given.clusters).map(clusterOf), course);
   try {
     const failure = await failureOf(async () => {
       for (const cluster of world.clusters) await brought(world, cluster);
     });
-    const answer = answerOf(world, phaseOf(failure, course, counterpart));
+    const answer = answerOf(world, phaseOf(failure, course, counterparts));
     refuseWrong(world.orphans());
     const isTakenBack = course.command === "up" && !course.isTo("isNotRecorded");
     if (failure !== undefined && isTakenBack) refuseWrong(world.left());

@@ -1,13 +1,12 @@
 import type { AnyObject } from "../../../src/api/types.js";
-import { counterpartOf, deleteCounterparts, faultOf, type GivenFault } from "./counterparts.js";
+import { counterpartsOf, deleteCounterparts, faultsOf, type GivenFaults } from "./counterparts.js";
 import { InstallerCourse } from "./installer-course.js";
 import { clustersOf, type GivenObject } from "./given-objects.js";
 import { type InstalledCluster, InstallerWorld } from "./installer-world.js";
 import { failureOf, isFree, phaseOf, refuseWrong, rootOf } from "./outcome.js";
 
-export interface DeleteGiven {
+export interface DeleteGiven extends GivenFaults {
   readonly targetObjects: readonly GivenObject[];
-  readonly faults: readonly GivenFault[];
 }
 
 /** In the order in which the old installer deletes them. */
@@ -19,7 +18,7 @@ const kindsInOrder = ["MachineDeployment", "MachineSet", "Machine", "MachineClas
  * leave anything.
  */
 export async function deleted(given: DeleteGiven): Promise<object> {
-  const counterpart = counterpartOf(given.faults, deleteCounterparts);
+  const counterparts = counterpartsOf(given, deleteCounterparts);
   const course = new InstallerCourse();
   const world = new InstallerWorld(clustersOf(given.targetObjects), course);
   try {
@@ -27,17 +26,16 @@ export async function deleted(given: DeleteGiven): Promise<object> {
       await world.up(cluster);
       await world.moveToServer(cluster);
     }
-    course.startOver(faultOf(counterpart));
+    course.startOver(faultsOf(counterparts));
     const failure = await failureOf(() => takenAway(world));
-    const phase = phaseOf(failure, course, counterpart);
+    const phase = phaseOf(failure, course, counterparts);
     const root = rootOf(failure);
+    const failed = await notDeletedBy(world, course);
     const answer = {
       error: phase !== null,
       failsInPhase: phase,
       rootCauseIsInjectedError: root === course.injected || world.isInTheWay(root),
-      failedDeletions: kindsInOrder.filter((kind) =>
-        world.clusters.some(({ notDeleted }) => notDeleted.has(kind)),
-      ),
+      failedDeletions: kindsInOrder.filter((kind) => failed.has(kind)),
       remaining: {
         bootstrap: countsOf(given.targetObjects, world.clusters.flatMap(ofFiles)),
         target: countsOf(given.targetObjects, world.server.all()),
@@ -52,6 +50,24 @@ export async function deleted(given: DeleteGiven): Promise<object> {
   } finally {
     world.close();
   }
+}
+
+/**
+ * Kinds of objects that `destroy` says it cannot delete. It asks for nothing that something else still needs: what a case lets fail
+ * together is told by the destroys that get to it, each after what stood in the way of the one before is mended.
+ */
+async function notDeletedBy(
+  world: InstallerWorld,
+  course: InstallerCourse,
+): Promise<ReadonlySet<string>> {
+  const told = () => world.clusters.flatMap(({ notDeleted }) => [...notDeleted]);
+  const kinds = new Set(told());
+  while (kinds.size > 0 && course.mendMet().length > 0) {
+    const failure = await failureOf(() => takenAway(world));
+    if (failure === undefined) break;
+    for (const kind of told()) kinds.add(kind);
+  }
+  return kinds;
 }
 
 /** As far as that has not happened yet. */

@@ -24,12 +24,12 @@ export class InstallerCourse {
   private steps = new Set<string>();
   /** The one that runs. */
   command = "";
-  private fault: StepFault | undefined;
+  private faults: readonly StepFault[] = [];
 
-  /** What came before does not count any more, and from now on there is this fault. */
-  startOver(fault: StepFault | undefined): void {
+  /** What came before does not count any more, and from now on there are these faults. */
+  startOver(faults: readonly StepFault[]): void {
     this.steps = new Set();
-    this.fault = fault;
+    this.faults = faults;
   }
 
   /** Notes the step. Throws where it is to fail. */
@@ -47,20 +47,24 @@ export class InstallerCourse {
   isHit(step: string, how: StepFault["how"]): boolean {
     const full = `${this.command}: ${step}`;
     this.steps.add(full);
-    return this.fault?.step === full && this.fault.how === how;
+    return this.faults.some((fault) => fault.step === full && fault.how === how);
   }
 
-  /** Whether the fault strikes in such a way, wherever. */
+  /** Whether some fault strikes in such a way, wherever. */
   isTo(how: StepFault["how"]): boolean {
-    return this.fault?.how === how;
+    return this.faults.some((fault) => fault.how === how);
   }
 
   /** Whether the product has come as far as the fault, and not beyond what is tried in spite of it. */
-  get endsAtFault(): boolean {
-    if (this.fault === undefined) return false;
-    const { step, triesOn } = this.fault;
+  endsAt({ step, triesOn }: StepFault): boolean {
     if (triesOn !== true) return step === this.furthest;
     return this.steps.has(step) && commandOf(step) === commandOf(this.furthest);
+  }
+
+  /** The faults that are left once those are mended that were met. */
+  mendMet(): readonly StepFault[] {
+    this.faults = this.faults.filter(({ step }) => !this.steps.has(step));
+    return this.faults;
   }
 
   /** The step that was reached last of those that were not reached before. */
@@ -70,7 +74,7 @@ export class InstallerCourse {
 
   /** Nothing goes wrong any more. */
   mend(): void {
-    this.fault = undefined;
+    this.faults = [];
   }
 }
 

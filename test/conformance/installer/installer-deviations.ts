@@ -1,23 +1,32 @@
 import type { Deviation } from "../deviations.js";
 import {
-  counterpartOf,
+  counterpartsOf,
   createCounterparts,
   deleteCounterparts,
-  type GivenFault,
+  type GivenFaults,
 } from "./counterparts.js";
 import { type GivenMember, isMember } from "./given-objects.js";
 
-interface InstallerGiven {
+interface InstallerGiven extends GivenFaults {
   readonly cleanupBootstrapCluster?: boolean;
   readonly providerComponents?: string;
   readonly operation?: string;
-  readonly faults?: readonly GivenFault[];
   readonly bootstrapContextNamespace?: string;
   readonly clusters?: readonly {
     readonly namespace: string;
     readonly name: string;
     readonly machines: readonly { readonly name: string }[];
   }[];
+}
+
+/** "DeleteMachineClasses" is about MachineClass. */
+function deletedKindsIn({ faults = [] }: GivenFaults): string[] {
+  const calls = faults.map(({ call }) => /^Delete(.+?)(e?)s$/.exec(call));
+  return calls.flatMap((match) => {
+    if (match === null) return [];
+    const [, name = "", ending = ""] = match;
+    return [name === "MachineClass" ? name : `${name}${ending}`];
+  });
 }
 
 /** What becomes of cases of `create` and `delete` by what the product does otherwise. docs/conformance.md lists the same. */
@@ -77,15 +86,24 @@ export const installerDeviations: readonly Deviation[] = [
   },
   {
     reason:
-      "what is never done cannot fail: a controller writes the endpoint, and a MachineClass is no cluster's to delete",
-    of: ({ operation, faults = [] }: InstallerGiven) => {
-      const counterparts = operation === "create" ? createCounterparts : deleteCounterparts;
-      const never = counterpartOf(faults, counterparts);
-      if (never?.kind !== "none" || never.phase === null) return [];
+      "what is never done cannot fail: a controller writes the endpoint, add-ons are their users' to apply, nothing is saved, and a MachineClass is no cluster's to delete",
+    of: ({ operation, ...given }: InstallerGiven) => {
+      const all = operation === "create" ? createCounterparts : deleteCounterparts;
+      const counterparts = counterpartsOf(given, all);
+      const [never] = counterparts.filter(({ kind, phase }) => kind === "none" && phase !== null);
+      if (never === undefined) return [];
+      const kinds = deletedKindsIn(given);
+      const deletions = {
+        at: ["failedDeletions"],
+        theirs: kinds,
+        ours: kinds.filter((kind) => kind !== "MachineClass"),
+      };
+      // What fails beside it ends the command all the same.
+      if (counterparts.some(({ kind }) => kind === "step")) return [deletions];
       return [
         { at: ["error"], theirs: true, ours: false },
         { at: ["failsInPhase"], theirs: never.phase, ours: null },
-        { at: ["failedDeletions"], theirs: ["MachineClass"], ours: [] },
+        deletions,
       ];
     },
   },

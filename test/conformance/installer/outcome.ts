@@ -19,18 +19,17 @@ export async function failureOf(commands: () => Promise<void>): Promise<Error | 
 export class CommandFailed extends Error {}
 
 /**
- * The phase of the old installer in which the product has failed: that of the fault, if the product came as far as there
+ * The phase of the old installer in which the product has failed: that of a fault, if the product came as far as there
  * and no further; else the step that it came to, which is no phase.
  */
 export function phaseOf(
   failure: Error | undefined,
   course: InstallerCourse,
-  counterpart: Counterpart | undefined,
+  counterparts: readonly Counterpart[],
 ): string | null {
   if (failure === undefined) return null;
-  return counterpart !== undefined && course.endsAtFault
-    ? counterpart.phase
-    : `${course.furthest}: ${failure.message}`;
+  const met = counterparts.find((one) => one.kind === "step" && course.endsAt(one.fault));
+  return met === undefined ? `${course.furthest}: ${failure.message}` : met.phase;
 }
 
 /** What a failure has its origin in. */

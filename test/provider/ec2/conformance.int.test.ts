@@ -53,6 +53,8 @@ describe("the provider of EC2 conforms, as far as moto can tell", function () {
     assert.deepEqual(await conforms(networkSubject(moto), [many]), {
       "makes a change in place, all of it, and shows it":
         "Ec2Subnet: Ec2Subnet has no update: every change replaces it",
+      "finishes a change in place that was killed, toward what was wanted and back":
+        "Ec2Subnet: Ec2Subnet changes nothing in place",
       "shows what somebody has changed in the cloud": [
         "Ec2Group: the world cannot change vpcId",
         "Ec2Host: the world cannot change imageId, role, kubelet, subnetId, securityGroupId",

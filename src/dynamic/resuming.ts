@@ -1,0 +1,56 @@
+import { omitUndefined } from "../api/omit-undefined.js";
+import { nodeKey, type NodeKey } from "../graph/graph.js";
+import type { Observed } from "../provider/port.js";
+import { updatedByProperty } from "../records/open-updates.js";
+import { phaseProperty, type Properties } from "./protocol.js";
+import { whoOf } from "./recorded.js";
+
+// An engine may be killed between the calls of one change in place, as between a stop and a start. What records say of that, and
+// when a resource is updated that may have all its wanted inputs. Source: docs/adr/0056.
+
+/** Changes in place of one transaction, in one engine run. */
+export interface PlannedUpdates {
+  /** The transaction's number: what is recorded of a resource once its change is finished. */
+  readonly by: number;
+  readonly keys: ReadonlySet<NodeKey>;
+}
+
+/** What an engine run goes by; `changing` is absent under a plain `pulumi`, which goes by the records alone. */
+interface ResumingRun {
+  readonly mode: "stepwise" | "inline" | "records";
+  readonly changing?: PlannedUpdates;
+}
+
+/**
+ * Whether a resource is to be updated that is recorded with all its wanted inputs. Under our own commands the plan says so; a plain
+ * `pulumi` updates what the last refresh has shown as failed and its program still registers. Pure.
+ */
+export function mayResume({ mode, changing }: ResumingRun, kind: string, recorded: Properties) {
+  if (mode === "inline") return recorded[phaseProperty] === "failed";
+  return changing?.keys.has(nodeKey(kind, whoOf(recorded).name)) === true;
+}
+
+/** What a record says of its changes in place, as long as no further one of them is finished. Pure. */
+export function marksIn(recorded: Properties): Properties {
+  return omitUndefined({ [updatedByProperty]: recorded[updatedByProperty] });
+}
+
+/** What a record says of them once it was read again. Pure. */
+export function marksOfRead(
+  { mode }: ResumingRun,
+  recorded: Properties,
+  { phase }: Observed,
+): Properties {
+  const isFailed = mode === "inline" && phase === "failed";
+  return { ...marksIn(recorded), ...(isFailed && { [phaseProperty]: phase }) };
+}
+
+/** What a record says of them once an update is finished. Pure. */
+export function marksOfUpdate(
+  { changing }: ResumingRun,
+  kind: string,
+  recorded: Properties,
+): Properties {
+  const isPlanned = changing?.keys.has(nodeKey(kind, whoOf(recorded).name)) === true;
+  return isPlanned ? { [updatedByProperty]: changing.by } : marksIn(recorded);
+}

@@ -1,0 +1,22 @@
+import type { NodeKey } from "../graph/graph.js";
+import { cloudResources, isOpen, type PriorState } from "./prior-state.js";
+
+/** The output that holds the number of the last transaction whose change in place was finished; absent before the first one. */
+export const updatedByProperty = "updatedBy";
+
+/**
+ * Recorded resources whose change in place the open transaction has planned and not finished. An engine may have been killed
+ * between the calls of that change, so the phase of such a resource says nothing about its health. Pure.
+ * Source: docs/adr/0056.
+ */
+export function openUpdates(prior: PriorState): ReadonlySet<NodeKey> {
+  const { transaction } = prior;
+  if (transaction === undefined || !isOpen(prior)) return new Set();
+  const { number, updates } = transaction;
+  const finished = cloudResources(prior).filter(
+    ({ outputs }) => outputs[updatedByProperty] === number,
+  );
+  const open = new Set(updates);
+  for (const { key } of finished) open.delete(key);
+  return open;
+}
