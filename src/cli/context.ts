@@ -7,7 +7,7 @@ import {
   type PulumiToolchain,
   type ToolchainError,
 } from "#toolchain";
-import { type FileUse, makeProviders, type Providers } from "../../providers/index.js";
+import { makeProviders, type Providers } from "../../providers/index.js";
 import { CapstanError } from "../api/error.js";
 import { asVerbatim, type LeavingText } from "../api/leaving-text.js";
 import { visible } from "../api/visible.js";
