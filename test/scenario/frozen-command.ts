@@ -46,7 +46,7 @@ export async function takeOverFrom(
   return frozen.finished;
 }
 
-/** A command that was woken has either been done before it froze, or says that its place is taken; it has left nothing that nobody records. */
+/** A command that was woken has either been done before it froze, or says that its place is taken; all that it has left is recorded. */
 export async function assertFenced(
   { code, stdout, stderr }: Outcome,
   { there }: Pick<TwoMachines, "there">,

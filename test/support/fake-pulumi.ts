@@ -90,7 +90,7 @@ export class FakePulumi implements StackEngine {
     return this.process.gate();
   }
 
-  /** Nobody takes the place of a command that lives. */
+  /** No other command takes the place of one that lives. */
   assertHeld(): Promise<void> {
     return Promise.resolve();
   }

@@ -34,7 +34,7 @@ export async function foundLocks(locked: Locked): Promise<FoundLock[]> {
 
 /**
  * Removes locks, and the permits of the commands that worked under them: their engines write nothing any more, should they wake.
- * The next command is told that somebody has worked on the stack, whose last calls may still happen.
+ * The next command is told that calls of theirs may still happen.
  * Throws LOCKED when somebody has locked it anew meanwhile, and what a disk or a backend that cannot be written does.
  */
 export async function removeLocks(found: readonly FoundLock[], locked: Locked): Promise<void> {

@@ -1,4 +1,4 @@
-import { CapstanError } from "../../api/error.js";
+import { CapstanError, isCapstanError } from "../../api/error.js";
 import type { Clock } from "../../provider/port.js";
 import type { Workspace } from "../backend/workspace.js";
 
@@ -35,7 +35,12 @@ export async function grantWork(
   if (objects === undefined) return undefined;
   const permit = `${folderOf(workspace, stack)}/${id}`;
   const backendUrl = await objects.permits.grant(permit);
-  const isHeld = () => objects.permits.isGranted(permit);
+  // A connection that has broken since it was last used is no answer: the second try makes another one.
+  const isHeld = () =>
+    objects.permits.isGranted(permit).catch((error: unknown) => {
+      if (!isCapstanError(error) || !error.retryable) throw error;
+      return objects.permits.isGranted(permit);
+    });
   let askedAtMs = clock.now();
   return {
     backendUrl,

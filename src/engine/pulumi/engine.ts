@@ -262,7 +262,7 @@ export class Engine {
     const name = this.options.workspace.stackName(stack);
     const made = await this.run(["stack", "init", name]);
     if (made.code !== 0) {
-      // Pulumi refuses to make a stack twice, whoever made it.
+      // Pulumi refuses to make a stack twice.
       if (await this.stacks.has(stack)) throw writtenMeanwhile(stack);
       throw engineFailed(`cannot make stack ${stack}`, made);
     }

@@ -34,6 +34,7 @@ export async function withLockedStack<T>(
   const lock = await StackLock.acquire({ stateDir, clock, stack: name, command, term });
   let hasEnded = () => Promise.resolve();
   let endPermit = () => Promise.resolve();
+  let others: readonly WorkNote[] = [];
   const engine = new Engine({
     ...options,
     clock,
@@ -48,7 +49,6 @@ export async function withLockedStack<T>(
       return permit;
     },
   });
-  let others: readonly WorkNote[] = [];
   try {
     others = await openWork(workspace, stack, term);
     const notes = [...(await givenUpNotes(workspace, stack)), ...others.map(({ key }) => key)];
