@@ -190,8 +190,11 @@ describe("capstan watch where something is wrong", () => {
     const { phase, errorReason, errorMessage } = (await rig.get("ma", "odd")).status ?? {};
     assert.deepEqual([phase, errorReason], ["Failed", "InvalidConfiguration"]);
     assert.match(String(errorMessage), /image/);
-    const told = await statusOf("demo");
-    assert.deepEqual([told["phase"], told["errorReason"]], ["Failed", "InvalidConfiguration"]);
+    const told = await until("the change is committed", async () => {
+      const status = await statusOf("demo");
+      return status["phase"] === "Failed" ? status : undefined;
+    });
+    assert.equal(told["errorReason"], "InvalidConfiguration");
     assert.match(String(told["errorMessage"]), /Machine default\/odd.*image/s);
     const before = rig.hostsAlive();
     const [worker] = before.filter((id) => id !== rig.sandbox.hostOf("cp-0").id);
