@@ -175,16 +175,50 @@ describe("capstan watch where something is wrong", () => {
     assert.match(String((now.status?.["nodeRef"] as { uid?: string }).uid), /^[0-9a-f-]{36}$/);
   });
 
-  it("says what is wrong with objects, and does nothing until they change", async () => {
+  it("refuses a wrong object alone, says why, and keeps its cluster", async () => {
+    rig = await WatchRig.start({
+      machines: { "cp-0": { controlPlane: true } },
+      deployments: { workers: { replicas: 1 } },
+    });
+    await rig.watchLeading();
+    await rig.applyManifests();
+    await rig.untilRunning("demo", 2);
+    await rig.server.apply(stringify(machineOf("odd", "demo", { image: 7 })));
+    await rig.kubectl("scale", "md", "workers", "--replicas=2");
+    await until("the deployment is scaled", async () => {
+      const { status } = await rig.get("md", "workers");
+      return status?.["availableReplicas"] === 2;
+    });
+    const { phase, errorReason, errorMessage } = (await rig.get("ma", "odd")).status ?? {};
+    assert.deepEqual([phase, errorReason], ["Failed", "InvalidConfiguration"]);
+    assert.match(String(errorMessage), /image/);
+    const told = await until("the change is committed", async () => {
+      const status = await statusOf("demo");
+      return status["phase"] === "Failed" ? status : undefined;
+    });
+    assert.equal(told["errorReason"], "InvalidConfiguration");
+    assert.match(String(told["errorMessage"]), /Machine default\/odd.*image/s);
+    const before = rig.hostsAlive();
+    const [worker] = before.filter((id) => id !== rig.sandbox.hostOf("cp-0").id);
+    await rig.sandbox.capstan(0, "local", "kill", worker ?? "");
+    await until("another host runs", () => {
+      const alive = rig.hostsAlive();
+      return alive.length === 3 && !alive.includes(worker ?? "");
+    });
+    await rig.server.apply(stringify(machineOf("odd", "demo", {})));
+    await rig.untilRunning("demo", 4);
+  });
+
+  it("makes nothing for a Cluster that is wrong, and says why", async () => {
     rig = await WatchRig.start(five);
     await rig.watchLeading();
-    await rig.server.apply(clusterText("odd", { image: 7 }));
+    await rig.server.apply(clusterText("odd", { bootMs: "soon" }));
     const { errorMessage, errorReason } = await until("it is refused", async () => {
-      const status = (await statusOf("odd")) as Record<string, string>;
+      const status = await statusOf("odd");
       return status["phase"] === "Failed" ? status : undefined;
     });
     assert.equal(errorReason, "InvalidConfiguration");
-    assert.match(String(errorMessage), /Machine default\/odd-cp.*image/s);
+    assert.match(String(errorMessage), /Cluster default\/odd.*bootMs/s);
     assert.deepEqual(rig.sandbox.alive(), []);
     await rig.server.apply(clusterText("odd"));
     await rig.untilRunning("odd", 1);
@@ -224,22 +258,11 @@ describe("capstan watch where something is wrong", () => {
  * A cluster of one machine. The machine comes first: the cluster alone would be
  * made as it is, should the server take its time between the two.
  */
-function clusterText(name: string, more: object = {}): string {
-  const api = { apiVersion: "cluster.k8s.io/v1alpha1" };
-  const local = { apiVersion: "local.capstan.dev/v1alpha1" };
+function clusterText(name: string, ofCluster: object = {}): string {
   const network = { cidrBlocks: ["10.96.0.0/12"] };
+  const versions = { kubelet: "1.34.2", controlPlane: "1.34.2" };
   return [
-    {
-      ...api,
-      kind: "Machine",
-      metadata: { name: `${name}-cp`, labels: { "cluster.k8s.io/cluster-name": name } },
-      spec: {
-        versions: { kubelet: "1.34.2", controlPlane: "1.34.2" },
-        providerSpec: {
-          value: { ...local, kind: "LocalMachineProviderSpec", size: "small", ...more },
-        },
-      },
-    },
+    machineOf(`${name}-cp`, name, {}, versions),
     {
       ...api,
       kind: "Cluster",
@@ -250,10 +273,34 @@ function clusterText(name: string, more: object = {}): string {
           pods: { cidrBlocks: ["192.168.0.0/16"] },
           serviceDomain: "cluster.local",
         },
-        providerSpec: { value: { ...local, kind: "LocalClusterProviderSpec", bootMs: 0 } },
+        providerSpec: {
+          value: { ...local, kind: "LocalClusterProviderSpec", bootMs: 0, ...ofCluster },
+        },
       },
     },
   ]
     .map((object) => stringify(object))
     .join("---\n");
+}
+
+const api = { apiVersion: "cluster.k8s.io/v1alpha1" };
+const local = { apiVersion: "local.capstan.dev/v1alpha1" };
+
+function machineOf(
+  name: string,
+  cluster: string,
+  more: object,
+  versions: object = { kubelet: "1.34.2" },
+): object {
+  return {
+    ...api,
+    kind: "Machine",
+    metadata: { name, labels: { "cluster.k8s.io/cluster-name": cluster } },
+    spec: {
+      versions,
+      providerSpec: {
+        value: { ...local, kind: "LocalMachineProviderSpec", size: "small", ...more },
+      },
+    },
+  };
 }
