@@ -1,4 +1,5 @@
 import { CapstanError, isCapstanError } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { toldAsStorage } from "../api/storage-failure.js";
 import { BadInput } from "../manifest/bad-input.js";
 import type { Command } from "commander";
@@ -132,13 +133,17 @@ function report(error: unknown, { json, terminal, suggest, emit }: Voice): void 
     terminal.error(markedLines("error: ", `this is a defect of capstan: ${text}`));
     return;
   }
+  const hint = error.hint === undefined ? undefined : suggest(error.hint);
   if (error instanceof BadInput) {
-    if (json) emit({ type: "error", code: error.code, diagnostics: error.diagnostics });
-    else terminal.error(`${error.message}\n`);
+    const { code, message, diagnostics } = error;
+    if (json) emit(omitUndefined({ type: "error", code, diagnostics, hint }));
+    else {
+      terminal.error(`${message}\n`);
+      if (hint !== undefined) terminal.error(markedLines("hint: ", hint));
+    }
     return;
   }
   const { code, message, source, subject, retryable } = error;
-  const hint = error.hint === undefined ? undefined : suggest(error.hint);
   if (json) emit({ type: "error", code, message, source, subject, hint, retryable });
   else {
     terminal.error(markedLines(`${terminal.errorColors.red("error")}: `, message));

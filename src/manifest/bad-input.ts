@@ -6,7 +6,8 @@ import { byPosition, type Diagnostic, diagnosticText } from "./diagnostic.js";
 export class BadInput extends CapstanError {
   readonly diagnostics: readonly Diagnostic[];
 
-  constructor(diagnostics: readonly Diagnostic[]) {
+  /** `hint`: another way that needs no manifests. */
+  constructor(diagnostics: readonly Diagnostic[], hint?: string) {
     const ordered = [...diagnostics].sort(byPosition);
     const errors = ordered.filter(({ severity }) => severity === "error").length;
     const count = `${counted(errors, "error")}; nothing was touched`;
@@ -14,6 +15,7 @@ export class BadInput extends CapstanError {
       code: "INVALID_INPUT",
       source: "user",
       message: [...ordered.map(diagnosticText), count].join("\n"),
+      ...(hint !== undefined && { hint }),
     });
     this.diagnostics = ordered;
   }

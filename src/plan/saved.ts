@@ -151,7 +151,10 @@ export function bindingOf({ plan, state, observation }: BindingInput, newKey: st
 export function whatMoved(saved: Binding, now: Binding): string[] {
   const isNew = (binding: Binding) => Object.keys(binding.state).length === 0;
   if (isNew(saved) !== isNew(now)) {
-    return [`Cluster ${now.cluster} ${isNew(now) ? "was destroyed" : "was created"}`];
+    const what = isNew(now)
+      ? "is not recorded in this state: it was destroyed since, or the plan was made with another state"
+      : "was created";
+    return [`Cluster ${now.cluster} ${what}`];
   }
   const moved = [
     ...differences("object", saved.objects, now.objects),

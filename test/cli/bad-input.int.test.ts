@@ -54,6 +54,14 @@ describe("bad input", () => {
     assert.equal(sandbox.ledgerEnd(), before);
   });
 
+  it("in the manifests of a destroy names the way that needs none", async () => {
+    writeFileSync(join(sandbox.manifests, "more.yaml"), "kind: Machine\n  name: [\n");
+    const { stderr } = await sandbox.capstan(65, "destroy", "--yes", "-f", sandbox.manifests);
+    assert.match(stderr, /\nhint: a cluster is also destroyed by the name of its stack: capstan /);
+    await sandbox.capstan(0, "destroy", "--yes", "default/demo");
+    assert.deepEqual(sandbox.alive(), []);
+  });
+
   it("steers neither a terminal nor a CI system that it is told to", async () => {
     const hostile = "x\u001b[2K\u202e\n::error::taken over";
     const object = { apiVersion: "cluster.k8s.io/v1alpha1", kind: hostile, metadata: {} };

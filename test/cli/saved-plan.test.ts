@@ -5,7 +5,7 @@ import { newPlanKey, planKeyOf } from "../../src/cli/plan-key.js";
 import { pruneBindings } from "../../src/cli/gone-clusters.js";
 import { readSavedPlan, SavedPlanCheck, savePlan } from "../../src/cli/saved-plan.js";
 import type { StackState } from "../../src/engine/backend/state.js";
-import { type Binding, bindingOf } from "../../src/plan/saved.js";
+import { type Binding, bindingOf, whatMoved } from "../../src/plan/saved.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { expectDefined } from "../../src/api/error.js";
 import { objectsOf } from "../../src/api/types.js";
@@ -27,6 +27,13 @@ function newCluster(): Parameters<typeof bindingOf>[0] {
     observation: { observedResources: new Map(), unrecorded: [] },
   };
 }
+
+it("a saved plan does not say that a cluster was destroyed that this state may never have held", () => {
+  const now = bindingOf(newCluster(), "a key");
+  assert.deepEqual(whatMoved({ ...now, state: { "LocalNetwork/network": "ab" } }, now), [
+    "Cluster default/prod is not recorded in this state: it was destroyed since, or the plan was made with another state",
+  ]);
+});
 
 describe("the file of a saved plan", () => {
   const scratch = scratchFolder();

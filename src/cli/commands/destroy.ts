@@ -31,6 +31,7 @@ import { cloudResources } from "../../records/prior-state.js";
 import { isLettingGo } from "../../plan/step.js";
 import { undoText } from "../../plan/undo/undo-text.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
+import { BadInput } from "../../manifest/bad-input.js";
 import { confirm } from "../confirm.js";
 import {
   type CommandContext,
@@ -88,7 +89,7 @@ export async function destroyCommand(
   refuseNothingNamed(named, options);
   const { engine } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  const clusters = clustersNamed(options, context);
+  const clusters = manifestsNamed(options, context);
   const stacks = await stacksAmong(named, clusters, engine);
   await refuseUnknown("destroy", stacks, engine);
   for (const stack of stacks) {
@@ -96,6 +97,18 @@ export async function destroyCommand(
     code = Math.max(code, await destroyStack(stack, { ...options, desired }, context));
   }
   return code;
+}
+
+/** Manifests that are no longer valid name no cluster, but its stack does. */
+function manifestsNamed(options: DestroyOptions, context: CommandContext): readonly Desired[] {
+  try {
+    return clustersNamed(options, context);
+  } catch (error) {
+    if (!(error instanceof BadInput)) throw error;
+    const hint =
+      "a cluster is also destroyed by the name of its stack: capstan destroy NAMESPACE/NAME; capstan status lists them";
+    throw new BadInput(error.diagnostics, hint);
+  }
 }
 
 /**

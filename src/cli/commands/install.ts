@@ -23,8 +23,10 @@ export async function installCommand(
   const config = connect({ ...options, env });
   const dryRun = options.dryRun === true;
   const server = serverOf(config);
+  const definitions = allDefinitions(providers.all);
+  const width = Math.max(...definitions.map(({ metadata }) => metadata.name.length));
   const installed = await installDefinitions(config, {
-    definitions: allDefinitions(providers.all),
+    definitions,
     dryRun,
     force: options.force === true,
     signal: interruption.stop,
@@ -32,7 +34,7 @@ export async function installCommand(
       if (json) emit({ type: "definition", name, outcome, dryRun });
       else
         terminal.write(
-          `${name.padEnd(36)} ${dryRun && outcome !== "unchanged" ? `would be ${outcome}` : outcome}\n`,
+          `${name.padEnd(width)} ${dryRun && outcome !== "unchanged" ? `would be ${outcome}` : outcome}\n`,
         );
     },
   });

@@ -57,6 +57,9 @@ import {
 import { carryOut } from "./up.js";
 import { openWorkload } from "../../kube/open-workload.js";
 
+/** What history says of a transaction that a user takes back: why it did not get to its end itself, no record tells. */
+const askedBack = "capstan rollback took it back";
+
 export interface RollbackOptions extends GlobalOptions, ManifestOptions {
   readonly yes?: boolean;
   readonly timeout: number;
@@ -188,7 +191,7 @@ class RollbackCommand {
     }
     const drift = rulesOfRequest(targetBack(state).objects);
     const how = { ...this.planning(provider), drift };
-    const back = await planBack(state, "a user asked for it", how);
+    const back = await planBack(state, askedBack, how);
     await this.carryBack(provider, await this.checked(back, provider));
   }
 
@@ -227,7 +230,7 @@ class RollbackCommand {
     const failure = new CapstanError({
       code: "CANCELLED",
       source: "user",
-      message: "a user asked for it",
+      message: askedBack,
     });
     let result: ApplyResult;
     try {

@@ -30,7 +30,7 @@ export function planNotes(plan: Plan): string[] {
     ...withoutMembers(plan),
     ...plan.orphaned.map(({ id, who, letGo }) =>
       letGo === true
-        ? `Marked by an import that broke off, to lose its marks and stay: ${who.kind} ${who.name} (${id})`
+        ? `In no record although it has this cluster's ownership tags, to lose them and stay: ${who.kind} ${who.name} (${id})`
         : `Left by an apply that broke off, to be deleted: ${who.kind} ${who.name} (${id})`,
     ),
     ...plan.unrecorded.map((what) => `In the cloud but in no record: ${what}`),

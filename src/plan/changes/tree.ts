@@ -207,9 +207,19 @@ function groupLine(label: string, detail = ""): ChangeLine {
 /** What machines share, and what lives with none of those that the tree shows. */
 function infrastructureBranches(plan: Shown): ChangeNode[] {
   const shown = new Set(plan.machines.flatMap(namesOf));
-  return plan.infrastructure
-    .filter(({ machine }) => machine === undefined || !shown.has(machine))
-    .map((change) => resourceBranch(change, change.key.split("/")[1] ?? change.key));
+  const changes = plan.infrastructure.filter(
+    ({ machine }) => machine === undefined || !shown.has(machine),
+  );
+  const names = changes.map(({ key }) => nameOf(key));
+  // Where a name is that of several, as of a balancer and its group, kinds tell them apart.
+  const hasKinds = new Set(names).size < names.length;
+  return changes.map((change) =>
+    resourceBranch(change, hasKinds ? change.key.replace("/", " ") : nameOf(change.key)),
+  );
+}
+
+function nameOf(key: NodeKey): string {
+  return key.split("/")[1] ?? key;
 }
 
 function resourceBranch(
@@ -353,11 +363,14 @@ function flatten({ line, children }: ChangeNode, branch: string, indent: string)
 
 /** A value as plans show it. */
 export function shownValue(value: Json | undefined, path = ""): string {
-  if (value === unknownValue) return "(known after apply)";
+  if (value === unknownValue) return knownLater;
   if (path === "taints" && Array.isArray(value)) return value.map(taintText).join(" ");
   if (typeof value === "string") return needsQuotes(value) ? JSON.stringify(value) : value;
-  return JSON.stringify(value ?? null);
+  // Unknown values stand in lists and objects, too.
+  return JSON.stringify(value ?? null).replaceAll(JSON.stringify(unknownValue), knownLater);
 }
+
+const knownLater = "(known after apply)";
 
 /** A text that could be taken for none, for several words or for something else than a text. */
 function needsQuotes(value: Json | undefined): boolean {

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { wavesText } from "../../../src/plan/waves/list-waves.js";
+import type { Plan } from "../../../src/plan/plan.js";
 import { planNotes } from "../../../src/plan/changes/notes.js";
 import {
   cluster,
@@ -39,6 +40,26 @@ describe("what a plan says of drift that it leaves", () => {
     assert.deepEqual(notes, [
       `1 drifted, not believed: ${first}`,
       `6 drifted, ignored by policy: ${others.slice(0, 5).join(", ")}, ... (1 more)`,
+    ]);
+  });
+});
+
+describe("what a plan says of a resource without a record that is to stay", () => {
+  it("is what the cloud shows, and not how it came about", async () => {
+    const engine = new FakeEngine();
+    const plan = await engine.plan(
+      desiredOf([cluster(), machine("cp", { controlPlane: "1.34.2" })]),
+    );
+    const who = {
+      cluster: "default/prod",
+      clusterUid: "u",
+      kind: "LocalVolume",
+      name: "data",
+      token: "t",
+    };
+    const notes = planNotes({ ...plan, orphaned: [{ id: "vol-1", who, letGo: true }] } as Plan);
+    assert.deepEqual(notes, [
+      "In no record although it has this cluster's ownership tags, to lose them and stay: LocalVolume data (vol-1)",
     ]);
   });
 });

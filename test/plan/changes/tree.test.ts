@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { unknownValue } from "../../../src/api/unknown.js";
 import {
   describeChanges,
   planSummary,
@@ -6,6 +7,7 @@ import {
   shownValue,
   verbOf,
 } from "../../../src/plan/changes/tree.js";
+import { nodeKey, type NodeKey } from "../../../src/graph/graph.js";
 import type { Plan } from "../../../src/plan/plan.js";
 import { assertGolden } from "../../support/golden.js";
 import { samplePlans } from "../../support/sample-plans.js";
@@ -22,6 +24,34 @@ describe("the text of a plan", () => {
   for (const { name, given } of samplePlans) {
     it(`${name}.txt`, async () => assertGolden(name, textOf(await given())));
   }
+});
+
+describe("infrastructure in the tree of a plan", () => {
+  const labelsOf = (...keys: NodeKey[]) => {
+    const infrastructure = keys.map((key) => ({
+      key,
+      kind: "create" as const,
+      changes: [],
+      reasons: [],
+    }));
+    const plan = {
+      cluster: "default/prod",
+      infrastructure,
+      machines: [],
+      target: { machines: [] },
+    };
+    return planTree(plan as unknown as Plan)
+      .slice(1)
+      .map(({ label }) => label);
+  };
+
+  it("is called by its name where that tells it apart, else by its kind as well", () => {
+    assert.deepEqual(labelsOf(nodeKey("Net", "network"), nodeKey("Lb", "api")), ["network", "api"]);
+    assert.deepEqual(
+      labelsOf(nodeKey("Net", "network"), nodeKey("Lb", "api"), nodeKey("Group", "api")),
+      ["Net network", "Lb api", "Group api"],
+    );
+  });
 });
 
 describe("changed fields as people read them", () => {
@@ -78,6 +108,12 @@ describe("changed fields as people read them", () => {
   for (const { name, given, why = [cannot], want } of cases) {
     it(name, () => assert.equal(describeChanges(given, why), want));
   }
+
+  it("unknown values inside of lists and objects", () => {
+    const list = [unknownValue, "a", { id: unknownValue }];
+    const want = '[(known after apply),"a",{"id":(known after apply)}]';
+    assert.equal(shownValue(list), want);
+  });
 
   it("taints as kubectl writes them", () => {
     const taints = [

@@ -55,7 +55,8 @@ function entry(one: Entry): Markup {
 /** Within lines that are alike only the names differ. */
 function leaf(line: ChangeLine, isFull: boolean): Markup {
   const what = isMachineLine(line) ? "Machine" : (line.key?.split("/")[0] ?? "");
-  const name = isMachineLine(line) ? machineName(line) : line.label;
+  const label = line.label.startsWith(`${what} `) ? line.label.slice(what.length + 1) : line.label;
+  const name = isMachineLine(line) ? machineName(line) : label;
   const older = line.supersedes === undefined ? "" : `of ${line.supersedes}`;
   const kind = html`<span class="what">${what}</span> <b class="name">${name}</b>`;
   const rest = isFull ? html`${badge(line)}${kind}${detail(line, older)}` : short(name, older);
