@@ -97,6 +97,8 @@ export const kubeadmField = Type.Object(
   },
   {
     additionalProperties: false,
+    // Arguments hold passwords and tokens as well as sizes, and only the user knows which of them do.
+    writeOnly: true,
     description:
       "What kubeadm is told beyond what the Cluster and the Machine say. Changing it needs a new host.",
   },

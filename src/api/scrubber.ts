@@ -6,7 +6,7 @@ const harmlessNames = /(_file|_path|_dir|_sock)$/i;
 /** Shorter values would blot out ordinary words. */
 const shortestSecret = 6;
 
-/** Each takes a time that grows no faster than the text, whoever wrote it: test/structure/hostile-texts.test.ts. */
+/** Each takes a time that grows no faster than the text: other users write the texts, and one process reads those of all. */
 const shapes: readonly (readonly [RegExp, string])[] = [
   // postgres://user:password@host, s3://key:secret@bucket; "***" stands for one already.
   [/(?<=[a-z0-9+.-])(:\/\/[^\s:@/"\\]*:)(?!\*{3}@)[^\s@/"\\]+@/gi, "$1[redacted]@"],

@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { awsProvider } from "../../providers/aws/provider.js";
+import { userDataFieldNames } from "../../src/api/user-data-fields.js";
+import { localProvider } from "../support/manifests.js";
+import { noClients } from "../providers/aws/no-clients.js";
 import { CapstanError, isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { secretText } from "../../src/api/secret-fields.js";
@@ -6,7 +10,7 @@ import { unknownValue } from "../../src/api/unknown.js";
 import { defineProvider } from "../../src/provider/define.js";
 import { keepingSecrets } from "../../src/provider/keeping-secrets.js";
 import { withMembers } from "../../src/provider/provider-calls.js";
-import { withSecretFields } from "../../src/provider/secret-fields.js";
+import { secretInputsOf, withSecretFields } from "../../src/provider/secret-fields.js";
 import { SecretValues } from "../../src/provider/secret-values.js";
 import { refTo } from "../../src/graph/graph.js";
 import type {
@@ -255,6 +259,16 @@ describe("secret fields of a graph", () => {
     }),
     node("SafeHost", "bare", { size: 1 }),
   ];
+
+  it("are what users tell kubeadm and add to hosts, with every provider", () => {
+    for (const provider of [localProvider(), awsProvider(noClients)]) {
+      const inputs = secretInputsOf(provider, provider.hostKind);
+      assert.deepEqual(
+        inputs.filter((field) => userDataFieldNames.includes(field)),
+        ["kubeadm", "bootstrap"],
+      );
+    }
+  });
 
   it("are those that the provider marks, and what takes a secret output", () => {
     const marked = withSecretFields(graph, providerWith({}));
