@@ -42,7 +42,7 @@ export function marksOfRead(
   { phase }: Observed,
 ): Properties {
   const isFailed = mode === "inline" && phase === "failed";
-  return { ...marksIn(recorded), ...(isFailed && { [phaseProperty]: phase }) };
+  return omitUndefined({ ...marksIn(recorded), [phaseProperty]: isFailed ? phase : undefined });
 }
 
 /** What a record says of them once an update is finished. Pure. */

@@ -552,27 +552,20 @@ describe("update", () => {
     });
     assert.equal((await resource.read("r-1", before)).props?.["updatedBy"], 3);
     assert.equal((await resource.update("r-1", before, wanted)).outs["updatedBy"], 7);
-    const unplanned = bridge({ changing: { by: 7, keys: new Set() } });
-    unplanned.handler.add(observed());
-    assert.equal((await unplanned.resource.update("r-1", before, wanted)).outs["updatedBy"], 3);
   });
 
   it("is asked for by a difference where the plan changes a resource whose record has all wanted inputs", async () => {
     const changing = { by: 7, keys: new Set([nodeKey("LocalHost", "web-1")]) };
-    const { changes } = await bridge({ changing }).resource.diff("r-1", inputs, inputs);
-    assert.equal(changes, true);
-    assert.equal((await bridge().resource.diff("r-1", inputs, inputs)).changes, false);
+    assert.ok((await bridge({ changing }).resource.diff("r-1", inputs, inputs)).changes);
+    assert.ok(!(await bridge().resource.diff("r-1", inputs, inputs)).changes);
   });
 
   it("is asked for by a difference under a plain pulumi once a refresh has shown that it does not run", async () => {
     const { resource, handler } = bridge({ mode: "inline" });
     handler.add(observed({ phase: "failed" }));
     const { props = {} } = await resource.read("r-1", inputs);
-    assert.equal((await resource.diff("r-1", props, inputs)).changes, true);
+    assert.ok((await resource.diff("r-1", props, inputs)).changes);
     assert.equal((await bridge().resource.diff("r-1", props, inputs)).changes, false);
-    handler.add(observed());
-    const { outs } = await resource.update("r-1", props, inputs);
-    assert.equal((await resource.diff("r-1", outs, inputs)).changes, false);
   });
 
   it("refuses what needs a replacement, and changes nothing", async () => {

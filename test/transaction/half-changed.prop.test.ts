@@ -38,8 +38,8 @@ describe("hosts that a change in place stops and starts", () => {
     ],
     [
       "would go where a way back did not record what it changes",
-      "updates: unlessEmpty(updates)",
-      'updates: direction === "back" ? undefined : unlessEmpty(updates)',
+      "updates: unlessEmpty(updatesIn(found))",
+      'updates: direction === "back" ? undefined : unlessEmpty(updatesIn(found))',
     ],
   ] as const) {
     it(what, async () => {

@@ -60,17 +60,11 @@ export function transactionOf(
   const recordsKeys = input.givesKeys === true && last?.keys === undefined;
   const cloud = input.cloud ?? last?.cloud;
   const held = heldAs(input, found.going);
-  const updates = found.steps.flatMap(({ kind, key }) => (kind === "update" ? [key] : []));
   if (last !== undefined && !handsOver && !recordsKeys && targetDigest(last.target) === digest) {
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    if (
-      goesOn &&
-      updatesAsRecorded(last, updates) &&
-      letsGoAsRecorded(last, found) &&
-      holdsAsRecorded(last, held, input)
-    ) {
+    if (goesOn && isRecordedBy(last, found) && holdsAsRecorded(last, held, input)) {
       const { target: _target, keys: _keys, ...same } = last;
       return omitUndefined({ ...same, spent: found.spent, heldAs: held });
     }
@@ -88,7 +82,7 @@ export function transactionOf(
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     touched: touchedBy(input, found),
-    updates: unlessEmpty(updates),
+    updates: unlessEmpty(updatesIn(found)),
     givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
@@ -108,10 +102,21 @@ export function transactionOf(
   });
 }
 
-/** Whether the transaction says of all that changes in place now that it does: a record tells only of these that their change is finished. */
-function updatesAsRecorded(last: TransactionRecord, updates: readonly NodeKey[]): boolean {
+/** What steps change in place. */
+function updatesIn({ steps }: { readonly steps: readonly Step[] }): NodeKey[] {
+  return steps.flatMap(({ kind, key }) => (kind === "update" ? [key] : []));
+}
+
+/**
+ * Whether the transaction tells of all that loses its marks now, and of all that changes in place: a record says only of these
+ * that their change is finished.
+ */
+function isRecordedBy(
+  last: TransactionRecord,
+  found: Parameters<typeof letsGoAsRecorded>[1],
+): boolean {
   const recorded = new Set(last.updates);
-  return updates.every((key) => recorded.has(key));
+  return updatesIn(found).every((key) => recorded.has(key)) && letsGoAsRecorded(last, found);
 }
 
 /**
