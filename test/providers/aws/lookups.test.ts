@@ -127,7 +127,7 @@ describe("what AWS is asked for a Cluster", () => {
         { describeAvailabilityZones: () => ({ AvailabilityZones: there.toReversed() }) },
         clusterSpec,
       );
-      const zones = [...letters].map((letter) => `${region}${letter}`);
+      const zones = Array.from(letters).map((letter) => `${region}${letter}`);
       assert.deepEqual(answer, { zones });
       const { provider } = stubbed({});
       assert.deepEqual(provider.failureDomains?.of(clusterSpec, answer), zones);

@@ -15,7 +15,7 @@ const letters: Readonly<Record<string, string>> = {
 
 /** The zones of a region. Pure. */
 export function zonesOf(region: string): readonly string[] {
-  return [...(letters[region] ?? "abc")].map((letter) => `${region}${letter}`);
+  return Array.from(letters[region] ?? "abc").map((letter) => `${region}${letter}`);
 }
 
 /** "eun1-az1" of "eu-north-1a": short for the region, and a number. Pure. */
