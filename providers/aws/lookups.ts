@@ -72,13 +72,32 @@ async function findFor(
     const wanted = [...group.filters, ...inVpc];
     groupIds[role as SecurityGroupRole] = await groupBy(ask, ctx, wanted);
   }
+  const makesSubnets = cluster.subnets === undefined && subnetFilters === undefined;
+  const zones = makesSubnets ? await zonesIn(ask, ctx) : undefined;
   const found = subnetFilters && (await subnetsBy(ask, ctx, [...subnetFilters, ...inVpc]));
   return present({
+    zones: zones?.length === 0 ? undefined : zones,
     vpcId: searched,
     subnetIds: subnetIds.length === 0 ? undefined : subnetIds,
     subnets: found?.map((one) => ({ ...one })),
     groupIds: Object.keys(groupIds).length === 0 ? undefined : groupIds,
   });
+}
+
+/** So many zones a cluster without `zones` is spread over. */
+const defaultZones = 3;
+
+/** Zones that the account may use, by name, without those of cities: not every region has a, b and c, and not for everybody. */
+async function zonesIn(ask: AskEc2, ctx: CallContext): Promise<string[]> {
+  const Filters = ec2Filters([
+    { name: "zone-type", values: ["availability-zone"] },
+    { name: "state", values: ["available"] },
+  ]);
+  const { AvailabilityZones = [] } = await ask(ctx, "DescribeAvailabilityZones", (ec2, options) =>
+    ec2.describeAvailabilityZones({ Filters }, options),
+  );
+  const names = AvailabilityZones.flatMap(({ ZoneName }) => ZoneName ?? []);
+  return names.sort().slice(0, defaultZones);
 }
 
 /** All subnets that filters find; a route to an Internet gateway makes one public. Source: VPC user guide, "Subnet types". */
@@ -226,7 +245,7 @@ function theOnly(what: string, wanted: Filters, [one, ...others]: readonly strin
 }
 
 function notFound(what: string, wanted: Filters, hint: string): CapstanError {
-  const message = `cannot find a ${what} with ${filterText(wanted)}`;
+  const message = `cannot find any ${what} with ${filterText(wanted)}`;
   return new CapstanError({ code: "NOT_FOUND", source: "user", message, hint });
 }
 

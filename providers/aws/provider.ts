@@ -28,7 +28,7 @@ import { targetGroupCalls } from "./calls/target-group.js";
 import { volumeCalls } from "./calls/volume.js";
 import { vpcCalls } from "./calls/vpc.js";
 import { apiServerParts } from "./compile/api-server.js";
-import { withFound } from "./compile/found.js";
+import { withFound, zonesWith } from "./compile/found.js";
 import { groupParts } from "./compile/groups.js";
 import { hostInputs, hostSatellites, softwareOf } from "./compile/host.js";
 import { networkParts, zonesOf } from "./compile/network.js";
@@ -133,7 +133,13 @@ export function awsProvider(
     machineSpec,
     olderVersions,
     timing: { listingLagMs: 5_000, longestCallMs: 60_000, usableWithinMs: 180_000 },
-    failureDomains: { field: "zone", of: (spec) => zonesOf(asCluster(spec)) },
+    failureDomains: {
+      field: "zone",
+      of: (spec, lookedUp) => {
+        const cluster = asCluster(spec);
+        return zonesOf(omitUndefined({ ...cluster, zones: zonesWith(cluster, lookedUp) }));
+      },
+    },
     kinds: sharedKinds(calls),
     keyInputs: keyInputs[hostKind] ?? [],
     rules: awsRules[hostKind],

@@ -10,9 +10,9 @@ export interface FailureDomains {
   readonly field: string;
   /**
    * The domains that a cluster offers, by the provider's object of the Cluster: the first is taken first among equals.
-   * None: nothing is placed. Pure.
+   * None: nothing is placed. `lookedUp`: what `resolve` answered about the Cluster; empty where it was not asked. Pure.
    */
-  readonly of: (clusterSpec: JsonObject) => readonly string[];
+  readonly of: (clusterSpec: JsonObject, lookedUp: JsonObject) => readonly string[];
   /** What Machines get that name none where their cluster offers none, as from a default of the schema. */
   readonly otherwise?: string;
   /** Where a host is, from its spec; undefined where that does not tell. Without it: the spec's `field`. Pure. */
@@ -33,7 +33,7 @@ export function domainOffer(
 ): DomainOffer | undefined {
   if (failureDomains === undefined) return undefined;
   const { field, of } = failureDomains;
-  const domains = [...new Set(of(clusterSpec))];
+  const domains = [...new Set(of(clusterSpec, {}))];
   return domains.length === 0 ? undefined : { field, domains };
 }
 

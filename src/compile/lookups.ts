@@ -65,10 +65,9 @@ function questionAbout(
 }
 
 /** What is asked about the cluster itself; undefined where nothing is. Pure. */
-function clusterQuestion(asking: Asking, cluster: ClusterObject): LookupQuestion | undefined {
+function clusterQuestion(asking: Asking, whole: JsonObject): LookupQuestion | undefined {
   if (asking.resolve === undefined) return undefined;
   const { lookupInputs } = asking;
-  const whole = providerValue(cluster.spec);
   if (lookupInputs === undefined) return { kind: "cluster", clusterSpec: whole };
   const clusterSpec = {
     ...picked(whole, lookupInputs, "cluster"),
@@ -105,7 +104,7 @@ export function questionsOf(
     const others = known?.by ?? [];
     asked.set(key, { key, question, by: others.includes(by) ? others : [...others, by] });
   };
-  add(`Cluster ${cluster.metadata.name}`, clusterQuestion(asking, cluster));
+  add(`Cluster ${cluster.metadata.name}`, clusterQuestion(asking, providerValue(cluster.spec)));
   for (const { by, machine } of [...askersIn(desired), ...machines]) {
     for (const one of whereverPlaced(asking, cluster, machine)) {
       add(by, machineQuestion(asking, cluster, one));
@@ -136,7 +135,13 @@ export function informed(
     if (question === undefined) return undefined;
     return isAnswerable(question) ? lookups[questionKey(question)] : unknownAnswer;
   };
+  const { failureDomains } = provider;
+  const aboutCluster = (spec: JsonObject) => answerTo(clusterQuestion(provider, spec)) ?? {};
   return withMembers(provider, {
+    failureDomains: failureDomains && {
+      ...failureDomains,
+      of: (clusterSpec) => failureDomains.of(clusterSpec, aboutCluster(clusterSpec)),
+    },
     compile: (cluster, providerSpec, machines) =>
       provider.compile(
         cluster,
@@ -146,7 +151,7 @@ export function informed(
           const question = questionAbout(provider, cluster, machine);
           return { ...machine, lookedUp: answerTo(question) ?? {} };
         }),
-        answerTo(clusterQuestion(provider, cluster)) ?? {},
+        aboutCluster(providerValue(cluster.spec)),
       ),
   });
 }

@@ -41,6 +41,7 @@ const tagged: readonly ResourceType[] = [
 export const providerCalls: readonly ApiCall[] = [
   { service: "ec2", call: "DescribeAccountAttributes" },
   { service: "ec2", call: "DescribeAddresses" },
+  { service: "ec2", call: "DescribeAvailabilityZones" },
   { service: "ec2", call: "DescribeImages" },
   { service: "ec2", call: "DescribeInstanceTypeOfferings" },
   { service: "ec2", call: "DescribeInstanceTypes" },

@@ -1,7 +1,7 @@
 import { availableParallelism, loadavg } from "node:os";
 
 /** Where time passes, and how fast work gets on there. */
-export interface Machine {
+export interface LoadedMachine {
   nowMs(): number;
   /** How many times as long work takes now as on the same machine when nothing else runs. */
   slowdown(): number;
@@ -13,7 +13,7 @@ export function slowdownOf(load: number, processors: number): number {
 }
 
 /** This machine. Its load is that of the last minute; where the system tells none, it is idle. */
-export const thisMachine: Machine = {
+export const thisMachine: LoadedMachine = {
   nowMs: () => performance.now(),
   slowdown: () => slowdownOf(loadavg()[0] ?? 0, availableParallelism()),
 };
@@ -26,7 +26,7 @@ export class ServedTime {
   private servedMs = 0;
   private atMs: number;
 
-  constructor(private readonly machine: Machine = thisMachine) {
+  constructor(private readonly machine: LoadedMachine = thisMachine) {
     this.atMs = machine.nowMs();
   }
 

@@ -21,6 +21,7 @@ export function withFound(cluster: AwsCluster, lookedUp: JsonObject): AwsCluster
   const { vpcId, subnetIds, groupIds, subnets: found } = lookedUp;
   return omitUndefined({
     ...others,
+    zones: zonesWith(cluster, lookedUp),
     vpc: vpc?.filters === undefined ? vpc : { id: text(vpcId) },
     subnets:
       subnetFilters === undefined
@@ -28,6 +29,15 @@ export function withFound(cluster: AwsCluster, lookedUp: JsonObject): AwsCluster
         : foundSubnets(cluster, found),
     securityGroups: securityGroups && identifiedGroups(securityGroups, groupIds),
   });
+}
+
+/** The zones that a Cluster names, or else those of its region that were looked up for it. Pure. */
+export function zonesWith(
+  { zones }: AwsCluster,
+  { zones: found }: JsonObject,
+): string[] | undefined {
+  if (zones !== undefined || !Array.isArray(found)) return zones;
+  return found.map(String);
 }
 
 function text(value: Json | undefined): string {

@@ -32,6 +32,7 @@ export function zonesOf({ region, zones, subnets, subnetFilters }: AwsCluster): 
     const named = [...new Set(hosting.map(({ zone }) => zone))];
     return zones === undefined ? named : zones.filter((zone) => named.includes(zone));
   }
+  // Only where nothing was looked up: records of earlier releases, and commands that ask no cloud.
   return zones ?? ["a", "b", "c"].map((letter) => `${region}${letter}`);
 }
 

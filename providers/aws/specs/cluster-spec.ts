@@ -112,7 +112,7 @@ export const awsClusterSpec = Type.Object(
         maxItems: 6,
         uniqueItems: true,
         description:
-          "Availability zones that subnets are made in and machines are spread over; a, b and c of the region without.",
+          "Availability zones that subnets are made in and machines are spread over; without, the first three of the region, looked up once.",
       }),
     ),
     vpc: Type.Optional(vpc),

@@ -60,7 +60,7 @@ function goalOn(cluster: FoundCluster): CompiledGoal {
   const facts: GoalFacts = omitUndefined({
     recorded: [],
     nowMs,
-    foundDomains: domainsOf(found, desired, provider),
+    foundDomains: domainsOf(found, desired, informed(provider, lookups)),
     lookups,
     externals: externals && { seen: externals, pinned: [] },
   });

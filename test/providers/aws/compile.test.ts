@@ -162,20 +162,21 @@ describe("what a cluster on AWS is compiled to", () => {
   });
 
   it("places nobody where the subnets that are found tell the zones, unless it names some", () => {
-    const of = (spec: JsonObject) => provider.failureDomains?.of({ region: "eu-north-1", ...spec });
+    const of = (spec: JsonObject) =>
+      provider.failureDomains?.of({ region: "eu-north-1", ...spec }, {});
     assert.deepEqual(of({ subnetFilters: filters }), []);
     assert.deepEqual(of({ subnetFilters: filters, zones: ["eu-north-1b"] }), ["eu-north-1b"]);
   });
 
   it("has members of a control plane in each zone", () => {
     const { failureDomains } = provider;
-    const zones = failureDomains?.of({ region: "eu-north-1" });
+    const zones = failureDomains?.of({ region: "eu-north-1" }, {});
     assert.deepEqual(zones, ["eu-north-1a", "eu-north-1b", "eu-north-1c"]);
     const subnets = [
       { id: "subnet-1", zone: "eu-north-1c", public: true },
       { id: "subnet-2", zone: "eu-north-1b" },
     ];
-    assert.deepEqual(failureDomains?.of({ region: "eu-north-1", subnets }), ["eu-north-1b"]);
+    assert.deepEqual(failureDomains?.of({ region: "eu-north-1", subnets }, {}), ["eu-north-1b"]);
   });
 
   it("needs one NAT gateway where one is enough, and none where nobody wants one", () => {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { zonesOf } from "../../../providers/sim/aws/ec2/zones.js";
 import { isCapstanError } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { type AskedQuestion, questionsOf } from "../../../src/compile/lookups.js";
@@ -108,6 +109,35 @@ describe("what AWS is asked for a Cluster", () => {
       asked.filter(({ call }) => call !== "getCallerIdentity"),
       [],
     );
+  });
+
+  it("the zones that its region has, where it makes subnets and names none", async () => {
+    const rows = [
+      ["ap-northeast-1", "acd"],
+      ["ca-central-1", "abd"],
+      ["us-west-1", "ac"],
+      ["cn-north-1", "abd"],
+      ["us-east-1", "abc"],
+      ["eu-central-1", "abc"],
+    ] as const;
+    for (const [region, letters] of rows) {
+      const there = zonesOf(region).map((ZoneName) => ({ ZoneName }));
+      const clusterSpec = { region: "eu-north-1" };
+      const { answer = {} } = await foundFor(
+        { describeAvailabilityZones: () => ({ AvailabilityZones: there.toReversed() }) },
+        clusterSpec,
+      );
+      const zones = Array.from(letters).map((letter) => `${region}${letter}`);
+      assert.deepEqual(answer, { zones });
+      const { provider } = stubbed({});
+      assert.deepEqual(provider.failureDomains?.of(clusterSpec, answer), zones);
+      const cluster = { spec: { clusterNetwork: clusterNetwork() } } as never;
+      const { infrastructure } = provider.compile(cluster, clusterSpec, [], answer);
+      const made = infrastructure.flatMap(({ kind, spec }) =>
+        kind === "AwsSubnet" ? [String(spec["zone"])] : [],
+      );
+      assert.deepEqual([...new Set(made)], zones);
+    }
   });
 
   it("its VPC, then subnets and groups in it, each subnet in its zone", async () => {

@@ -2,9 +2,20 @@
 
 import type { Scope } from "../model/scope.js";
 
-/** The zones of a region: three in each. Pure. */
+/** Letters of zones where they are not a, b and c, as most accounts see them. Source: AWS global infrastructure, "Regions and Availability Zones". */
+const letters: Readonly<Record<string, string>> = {
+  "us-east-1": "abcdef",
+  "us-west-1": "ac",
+  "us-west-2": "abcd",
+  "ap-northeast-1": "acd",
+  "ap-northeast-2": "abcd",
+  "ca-central-1": "abd",
+  "cn-north-1": "abd",
+};
+
+/** The zones of a region. Pure. */
 export function zonesOf(region: string): readonly string[] {
-  return ["a", "b", "c"].map((letter) => `${region}${letter}`);
+  return Array.from(letters[region] ?? "abc").map((letter) => `${region}${letter}`);
 }
 
 /** "eun1-az1" of "eu-north-1a": short for the region, and a number. Pure. */
