@@ -1,4 +1,5 @@
 import { counted } from "../api/counted.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { CapstanError } from "../api/error.js";
 import { byPosition, type Diagnostic, diagnosticText } from "./diagnostic.js";
 
@@ -11,12 +12,10 @@ export class BadInput extends CapstanError {
     const ordered = [...diagnostics].sort(byPosition);
     const errors = ordered.filter(({ severity }) => severity === "error").length;
     const count = `${counted(errors, "error")}; nothing was touched`;
-    super({
-      code: "INVALID_INPUT",
-      source: "user",
-      message: [...ordered.map(diagnosticText), count].join("\n"),
-      ...(hint !== undefined && { hint }),
-    });
+    const message = [...ordered.map(diagnosticText), count].join("\n");
+    super(
+      omitUndefined({ code: "INVALID_INPUT" as const, source: "user" as const, message, hint }),
+    );
     this.diagnostics = ordered;
   }
 }

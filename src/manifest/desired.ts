@@ -19,7 +19,7 @@ import {
   maxStackNameLength,
   stackNameOf,
 } from "../api/types.js";
-import { bareWords, validate } from "../api/validate.js";
+import { validate } from "../api/validate.js";
 import { oldestControlPlane } from "../api/versions.js";
 import { checkAnnotations, idleMarks } from "./annotations.js";
 import {
@@ -61,30 +61,14 @@ import { placeOfSetting, type Setting } from "./override-forms.js";
 import { noOverrides, type Overrides } from "./overrides.js";
 import { IdentityReader, type NamespaceLabels } from "./identities.js";
 import { checkOwner, resolveClasses } from "./references.js";
-import {
-  applySetting,
-  type MadeSetting,
-  memberAt,
-  objectFor,
-  partsHint,
-  type Unsettable,
-} from "./settings.js";
-import type { Respelling } from "./respelling.js";
+import { applySetting, memberAt, objectFor, partsHint, type Unsettable } from "./settings.js";
+import { asWritten, leadsTo, madeAt, placeIn, type Placed } from "./placed.js";
 import { inOurGroup, respell, writtenPath } from "./spelling.js";
 import { isOfOtherGeneration, otherGeneration, unknownObject } from "./unknown-object.js";
 import { checkUnknown, tolerated } from "./unknown-values.js";
 import { forgottenVariable } from "./variables.js";
 
 const maxMessageLength = 240;
-
-/** An object that fits its schema, with the document that it came from. */
-interface Placed<O extends AnyObject = AnyObject> {
-  readonly object: O;
-  readonly document: ParsedDocument;
-  readonly respellings: readonly Respelling[];
-  /** What the command has set in it, in order. */
-  readonly settings: MadeSetting[];
-}
 
 export interface Manifests {
   readonly clusters: readonly Desired[];
@@ -478,42 +462,6 @@ function namedWithPlace(object: AnyObject, document: ParsedDocument): string {
   const { file, line } = document.positionOf(["spec", "selector"]);
   const name = describe(object);
   return file === name ? name : `${name} (${file}:${line})`;
-}
-
-/** A violation that shows a bare value as its user wrote it, in a file or behind --set. */
-function asWritten(placed: Omit<Placed, "object">, violation: Violation): Violation {
-  const { path, bare } = violation;
-  if (bare === undefined) return violation;
-  const { document, respellings, settings } = placed;
-  const made = madeAt(path, settings);
-  const written =
-    made === undefined ? document.writtenAt(writtenPath(path, respellings)) : made.setting.given;
-  if (written === undefined) return violation;
-  const { summary, hint } = bareWords(written, bare);
-  // What a variable stands for says more than its name, and its name is what has to be in quotes.
-  return { ...violation, ...(written.includes("${") ? { hint } : { summary, hint }) };
-}
-
-/** Where a member was given: by the command, or in the manifest. */
-function placeIn(
-  { document, respellings, settings }: Omit<Placed, "object">,
-  path: MemberPath,
-): Position {
-  const made = madeAt(path, settings);
-  if (made !== undefined) return { file: placeOfSetting(made.setting) };
-  return document.positionOf(writtenPath(path, respellings));
-}
-
-/** The setting that has given a member, or something in it. */
-function madeAt(path: MemberPath, settings: readonly MadeSetting[]): MadeSetting | undefined {
-  const isAbout = (covers: MemberPath) =>
-    leadsTo(covers, path) || (path.length > 0 && leadsTo(path, covers));
-  return settings.findLast(({ covers }) => isAbout(covers));
-}
-
-/** Whether a path is that of a member, or of one above it. */
-function leadsTo(above: MemberPath, path: MemberPath): boolean {
-  return above.every((part, index) => String(part) === String(path[index]));
 }
 
 /** What a user wrote can be of any length; a message cannot. */

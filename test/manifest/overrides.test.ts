@@ -80,7 +80,7 @@ describe("variables in manifests", () => {
   it("keep their text in quotes, also that of a number", () => {
     const more = `  annotations:\n    quoted: "\${N}"\n    plain: \${N}\n`;
     assert.deepEqual(told(read(text({ more }), vars({ N: "5" }))), [
-      'a.yaml:21:5: error: MachineDeployment default/workers: metadata.annotations.plain: 5 must be of type string\n  hint: write it in quotes: "${N}"',
+      `a.yaml:21:5: error: MachineDeployment default/workers: metadata.annotations.plain: 5 must be of type string\n  hint: write it in quotes: "\${N}"`,
     ]);
   });
 

@@ -125,7 +125,7 @@ describe("bad YAML", () => {
       given: `spec: { size: \${SIZE}, zone: a, labels: { a: \${A}, b: c } }\nmore:\n  - { x: \${X} }\n`,
       want: [
         "a.yaml:1:16: error: YAML: Unexpected flow-map-start at node end\n" +
-          '  hint: between { } and [ ] a variable has to be in quotes: "${SIZE}"',
+          `  hint: between { } and [ ] a variable has to be in quotes: "\${SIZE}"`,
       ],
     },
     {

@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { wavesText } from "../../../src/plan/waves/list-waves.js";
-import type { Plan } from "../../../src/plan/plan.js";
 import { planNotes } from "../../../src/plan/changes/notes.js";
 import {
   cluster,
@@ -57,7 +56,7 @@ describe("what a plan says of a resource without a record that is to stay", () =
       name: "data",
       token: "t",
     };
-    const notes = planNotes({ ...plan, orphaned: [{ id: "vol-1", who, letGo: true }] } as Plan);
+    const notes = planNotes({ ...plan, orphaned: [{ id: "vol-1", who, letGo: true }] });
     assert.deepEqual(notes, [
       "In no record although it has this cluster's ownership tags, to lose them and stay: LocalVolume data (vol-1)",
     ]);
