@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { failingFiles, type FileFault, injectedIn } from "../scenario/failing-file.js";
+import {
+  failingFiles,
+  failingState,
+  type FileFault,
+  injectedIn,
+} from "../scenario/failing-file.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { Sandbox } from "../scenario/sandbox.js";
 
@@ -82,6 +87,11 @@ const cases: readonly FileCase[] = [
   },
 ];
 
+/** Pulumi alone renames a state into its place. */
+function isOfEngines({ files, calls }: FileFault): boolean {
+  return files[0] === stateFile && calls.join() === "renameat";
+}
+
 /** Whatever goes wrong with one file: it is said, what exists stays recorded, and the next up ends well. */
 describe("a file of the state folder that cannot be used", () => {
   let fresh: Sandbox;
@@ -102,7 +112,9 @@ describe("a file of the state folder that cannot be used", () => {
       if (of === "change") sandbox.write(pair);
       const before = sandbox.alive().map(({ id }) => id);
       const log = join(sandbox.folder, "injected.txt");
-      sandbox.runner = failingFiles(sandbox.state, fault, log);
+      sandbox.runner = isOfEngines(fault)
+        ? await failingState(sandbox.folder, demoStack, fault, log)
+        : failingFiles(sandbox.state, fault, log);
       const { code, stdout, stderr } = await sandbox.startUp().finished;
       const text = `exit ${code}\n${stdout}${stderr}`;
       assert.ok(injectedIn(log) > 0, `nothing went wrong: ${text}`);

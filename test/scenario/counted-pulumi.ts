@@ -19,15 +19,18 @@ export class CountedPulumi {
     private readonly notes: string,
   ) {}
 
-  /** Made in a folder of the test's. */
-  static async in(folder: string): Promise<CountedPulumi> {
+  /** Made in a folder of the test's. `becoming`: the lines of shell with which it becomes the real one. */
+  static async in(
+    folder: string,
+    becoming = (bin: string) => `exec '${bin}' "$@"`,
+  ): Promise<CountedPulumi> {
     const { bin } = await ensurePulumi();
     const place = join(folder, "counted-pulumi");
     mkdirSync(place);
     for (const name of companions) symlinkSync(join(dirname(bin), name), join(place, name));
     const program = join(place, "pulumi");
     const notes = join(place, "runs");
-    writeFileSync(program, `#!/bin/sh\necho "$@" >> '${notes}'\nexec '${bin}' "$@"\n`);
+    writeFileSync(program, `#!/bin/sh\necho "$@" >> '${notes}'\n${becoming(bin)}\n`);
     chmodSync(program, 0o755);
     return new CountedPulumi(program, notes);
   }

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { CountedPulumi } from "./counted-pulumi.js";
 
 /** What goes wrong with files of a state folder, from the n-th time on in each thread that asks. */
 export interface FileFault {
@@ -36,6 +37,27 @@ export function failingFiles(
     "-e",
     inject,
   ];
+}
+
+/**
+ * The same for what an engine does with the state of a stack: engines reach that through the permit of their command, whose path
+ * only their environment tells.
+ */
+export async function failingState(
+  folder: string,
+  stack: string,
+  { calls, what, from = 1 }: Omit<FileFault, "files">,
+  log: string,
+): Promise<string[]> {
+  const effect = typeof what === "string" ? `error=${what}` : `delay_enter=${what.delayMs * 1_000}`;
+  const inject = `inject=${calls.join(",")}:${effect}:when=${from}+`;
+  const pulumi = await CountedPulumi.in(folder, (bin) =>
+    [
+      `root=\${PULUMI_BACKEND_URL#file://}`,
+      `exec strace -f -qq -A -o '${log}' -P "\${root%%\\?*}/.pulumi/stacks/capstan/${stack}.json" -e trace=${calls.join(",")} -e ${inject} '${bin}' "$@"`,
+    ].join("\n"),
+  );
+  return ["env", `CAPSTAN_PULUMI=${pulumi.program}`];
 }
 
 /** How many system calls something was injected into. */
