@@ -53,7 +53,7 @@ export async function failingState(
   const inject = `inject=${calls.join(",")}:${effect}:when=${from}+`;
   const pulumi = await CountedPulumi.in(folder, (bin) =>
     [
-      "root=${PULUMI_BACKEND_URL#file://}",
+      `root=\${PULUMI_BACKEND_URL#file://}`,
       `exec strace -f -qq -A -o '${log}' -P "\${root%%\\?*}/.pulumi/stacks/capstan/${stack}.json" -e trace=${calls.join(",")} -e ${inject} '${bin}' "$@"`,
     ].join("\n"),
   );

@@ -3,7 +3,7 @@ import type { Clock } from "../../provider/port.js";
 import type { Workspace } from "../backend/workspace.js";
 
 // A command's permit to work on a stack. A command or an engine that was frozen may go on long after another one has taken its
-// place: the permit is withdrawn before, and engines write states through it alone (docs/adr/0059).
+// place: the permit is withdrawn before, and engines write states through it alone (docs/adr/0058).
 
 type PermittedWorkspace = Pick<Workspace, "objects" | "projectName" | "stackName">;
 
