@@ -51,7 +51,7 @@ describe("commands that a text names", () => {
       "crds",
       "install",
       "completion",
-    ].concat("version", "sim");
+    ].concat("version", "sim", "help");
     const verbs = makeProgram()
       .commands.map((command) => command.name())
       .filter((name) => !name.startsWith("__") && !elsewhere.includes(name));
