@@ -20,6 +20,8 @@ export type FileChange = { readonly atMs: number } & (
     }
   | { readonly kind: "resize"; readonly path: string; readonly bytes: number }
   | { readonly kind: "rename" | "link"; readonly path: string; readonly to: string }
+  /** `target` as it is written: relative to the folder of the link, unless it is absolute. */
+  | { readonly kind: "symlink"; readonly path: string; readonly target: string }
   | { readonly kind: "remove" | "makeFolder"; readonly path: string }
   /** Of one file or folder; of everything without a path. */
   | { readonly kind: "sync"; readonly path?: string }
@@ -33,7 +35,7 @@ export interface OpenFile {
 
 const calls =
   "creat,open,openat,write,pwrite64,writev,pwritev,copy_file_range,truncate,ftruncate," +
-  "rename,renameat,renameat2,link,linkat,unlink,unlinkat,rmdir,mkdir,mkdirat," +
+  "rename,renameat,renameat2,link,linkat,symlink,symlinkat,unlink,unlinkat,rmdir,mkdir,mkdirat," +
   "fsync,fdatasync,sync,syncfs";
 
 /**
@@ -108,6 +110,9 @@ function changeIn(said: string, atMs: number): FileChange | undefined {
     case "link":
     case "linkat":
       return { kind: "link", path: path(), to: namesIn(args)[1] ?? "", atMs };
+    case "symlink":
+    case "symlinkat":
+      return { kind: "symlink", path: namesIn(args)[1] ?? "", target: targetIn(args), atMs };
     case "unlink":
     case "unlinkat":
     case "rmdir":
@@ -159,6 +164,12 @@ function namesIn(args: string): string[] {
   return [...args.matchAll(named)].map(([, from = "/", name = ""]) =>
     resolve(from, unescaped(name).toString()),
   );
+}
+
+/** What a symbolic link is to lead to: the first text of its call. */
+function targetIn(args: string): string {
+  const [, target = ""] = /^"((?:[^"\\]|\\.)*)"/.exec(args) ?? [];
+  return unescaped(target).toString();
 }
 
 function pathsIn(call: string, folder: string): string[] {

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Command } from "./command.js";
 import { changesIn, notingFileChanges } from "./file-changes.js";
@@ -94,14 +94,17 @@ export class PowerSupply {
 
   /** A folder that has been lost stays where the cloud is in it. */
   private replace(left: Contents): void {
-    for (const [path, { data }] of this.found) {
-      if (data !== undefined || (path !== "state" && !left.has(path))) {
+    for (const [path, { data, target }] of this.found) {
+      const isFolder = data === undefined && target === undefined;
+      if (!isFolder || (path !== "state" && !left.has(path))) {
         removeFolder(join(this.folder, path));
       }
     }
-    for (const [path, { data, mtimeMs }] of left) {
+    for (const [path, { data, target, mtimeMs }] of left) {
       const file = join(this.folder, path);
-      mkdirSync(data === undefined ? file : dirname(file), { recursive: true, mode: 0o700 });
+      const isFolder = data === undefined && target === undefined;
+      mkdirSync(isFolder ? file : dirname(file), { recursive: true, mode: 0o700 });
+      if (target !== undefined) symlinkSync(target, file);
       if (data === undefined) continue;
       writeFileSync(file, data, { mode: 0o600 });
       utimesSync(file, mtimeMs / 1000, mtimeMs / 1000);
@@ -113,5 +116,6 @@ export class PowerSupply {
 function textOf(contents: Contents, path: string): string {
   const found = contents.get(path);
   if (found === undefined) return "none";
+  if (found.target !== undefined) return `link ${found.target}`;
   return found.data === undefined ? "folder" : `file ${found.data.toString("latin1")}`;
 }

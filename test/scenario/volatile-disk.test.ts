@@ -105,11 +105,16 @@ describe("a disk that loses what was not synced", () => {
       fs.linkSync(at("a"), at("c"));
       fs.mkdirSync(at("d"));
       fs.renameSync(at("c"), at("d/c"));
+      fs.symlinkSync("d", at("way"));
+      fs.writeFileSync(at("way/e"), "through a link");
       fs.writeFileSync(at("gone"), "x");
       fs.rmSync(at("gone"));`);
     const data = (path: string) => disk.contents.get(path)?.data?.toString();
-    for (const path of ["a", "b", "d/c"]) assert.equal(data(path), readFileSync(at(path), "utf8"));
-    assert.deepEqual([...disk.contents.keys()].sort(), ["a", "b", "d", "d/c"]);
+    for (const path of ["a", "b", "d/c", "d/e"]) {
+      assert.equal(data(path), readFileSync(at(path), "utf8"));
+    }
+    assert.equal(disk.contents.get("way")?.target, "d");
+    assert.deepEqual([...disk.contents.keys()].sort(), ["a", "b", "d", "d/c", "d/e", "way"]);
     assert.deepEqual([...disk.afterPowerLoss(() => false).keys()], [], "nothing of it was synced");
   });
 

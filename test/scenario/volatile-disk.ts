@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { basename, dirname, join, relative, sep } from "node:path";
+import { readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import type { FileChange, OpenFile } from "./file-changes.js";
 
 interface FileNode {
@@ -18,10 +18,24 @@ interface FolderNode {
   synced: ReadonlyMap<string, DiskNode>;
 }
 
-export type DiskNode = FileNode | FolderNode;
+/** A symbolic link: it lasts as its name does. */
+interface LinkNode {
+  readonly kind: "link";
+  /** Relative to the folder of the link, unless it is absolute. */
+  readonly target: string;
+}
 
-/** What is in a folder, by paths relative to it; folders are without data. */
-export type Contents = ReadonlyMap<string, { readonly data?: Buffer; readonly mtimeMs: number }>;
+export type DiskNode = FileNode | FolderNode | LinkNode;
+
+/** What stands at a path: a file has data, a symbolic link a target, a folder neither. */
+interface Content {
+  readonly data?: Buffer;
+  readonly target?: string;
+  readonly mtimeMs: number;
+}
+
+/** What is in a folder, by paths relative to it. */
+export type Contents = ReadonlyMap<string, Content>;
 
 /**
  * A folder as a disk has it that loses what was not synced (POSIX, fsync): the data of a file lasts once the file is
@@ -71,6 +85,8 @@ export class VolatileDisk {
         const node = this.nodeAt(change.path);
         return node && this.give(change.to, node);
       }
+      case "symlink":
+        return this.give(change.path, { kind: "link", target: change.target });
       case "remove":
         return this.take(change.path);
       case "makeFolder":
@@ -93,7 +109,7 @@ export class VolatileDisk {
   private open(change: Extract<FileChange, { kind: "open" }>): void {
     const { of, creates, truncates, appends, atMs } = change;
     const known = this.nodeAt(of.path);
-    if (known?.kind === "folder") return;
+    if (known?.kind === "folder" || known?.kind === "link") return;
     const file = known ?? newFile(atMs);
     if (known === undefined) {
       if (!creates) return;
@@ -116,15 +132,21 @@ export class VolatileDisk {
     if (at === undefined) file.positions.set(fd, begin + data.length);
   }
 
+  /** Links on the way are followed; a link that the path itself names is not. */
   private nodeAt(path: string): DiskNode | undefined {
     const way = relative(this.folder, path).split(sep);
     if (way[0] === "..") return undefined;
-    return way
-      .filter((name) => name !== "")
-      .reduce<DiskNode | undefined>(
-        (node, name) => (node?.kind === "folder" ? node.names.get(name) : undefined),
-        this.root,
-      );
+    const names = way.filter((name) => name !== "");
+    const [last] = names.slice(-1);
+    if (last === undefined) return this.root;
+    const parent = this.folderAt(join(this.folder, ...names.slice(0, -1)));
+    return parent?.names.get(last);
+  }
+
+  private folderAt(path: string): FolderNode | undefined {
+    const node = this.nodeAt(path);
+    if (node?.kind === "link") return this.folderAt(resolve(dirname(path), node.target));
+    return node?.kind === "folder" ? node : undefined;
   }
 
   private fileAt(path: string): FileNode | undefined {
@@ -133,15 +155,12 @@ export class VolatileDisk {
   }
 
   private give(path: string, node: DiskNode): void {
-    const folder = this.nodeAt(dirname(path));
-    if (folder?.kind === "folder" && this.isWatched(relative(this.folder, path))) {
-      folder.names.set(basename(path), node);
-    }
+    if (!this.isWatched(relative(this.folder, path))) return;
+    this.folderAt(dirname(path))?.names.set(basename(path), node);
   }
 
   private take(path: string): void {
-    const folder = this.nodeAt(dirname(path));
-    if (folder?.kind === "folder") folder.names.delete(basename(path));
+    this.folderAt(dirname(path))?.names.delete(basename(path));
   }
 }
 
@@ -165,6 +184,9 @@ function readFolder(
       if (!isWatched(path)) return [];
       if (entry.isDirectory()) return [[entry.name, readFolder(root, path, isWatched)]];
       const file = join(root, path);
+      if (entry.isSymbolicLink()) {
+        return [[entry.name, { kind: "link", target: readlinkSync(file) }]];
+      }
       return [[entry.name, newFile(statSync(file).mtimeMs, readFileSync(file))]];
     }),
   );
@@ -190,16 +212,23 @@ function syncAll(node: DiskNode): void {
 }
 
 function contentsOf(root: FolderNode, keeps: (node: DiskNode, path: string) => boolean): Contents {
-  const found = new Map<string, { data?: Buffer; mtimeMs: number }>();
+  const found = new Map<string, Content>();
   const walk = (folder: FolderNode, path: string) => {
     for (const [name, node] of keeps(folder, path) ? folder.names : folder.synced) {
       const where = join(path, name);
-      if (node.kind === "folder") {
-        found.set(where, { mtimeMs: 0 });
-        walk(node, where);
-      } else {
-        const data = keeps(node, where) ? node.data : node.synced;
-        found.set(where, { data, mtimeMs: node.mtimeMs });
+      switch (node.kind) {
+        case "folder":
+          found.set(where, { mtimeMs: 0 });
+          walk(node, where);
+          break;
+        case "link":
+          found.set(where, { target: node.target, mtimeMs: 0 });
+          break;
+        case "file":
+          found.set(where, {
+            data: keeps(node, where) ? node.data : node.synced,
+            mtimeMs: node.mtimeMs,
+          });
       }
     }
   };
