@@ -127,11 +127,11 @@ export class LocalHandler implements ResourceHandler {
     const { signal } = ctx;
     if (phase !== "failed") {
       await this.cloud.stop(id, signal);
-      ctx.assertEngineAlive();
+      await ctx.assertEngineAlive();
     }
     if (!sameJson(from, spec)) {
       await this.cloud.update(id, spec, signal);
-      ctx.assertEngineAlive();
+      await ctx.assertEngineAlive();
     }
     return this.cloud.start(id, signal);
   }

@@ -1,6 +1,6 @@
 import { NodeReports } from "../engine/run/node-reports.js";
 import { omitUndefined } from "../api/omit-undefined.js";
-import type { EngineGuard, Interruption } from "../engine/pulumi/engine.js";
+import type { EngineGuard, Interruption } from "../engine/pulumi/engine-options.js";
 import { withLockedStack } from "../engine/pulumi/locked-stack.js";
 import type { Workspace } from "../engine/backend/workspace.js";
 import { openWorkload } from "../kube/open-workload.js";

@@ -18,7 +18,7 @@ import { statusOf } from "../kube/requests.js";
 import { SecretCache } from "../kube/secret-cache.js";
 import type { Redact } from "../kube/redaction.js";
 import type { InfrastructureProvider } from "../provider/port.js";
-import type { EngineGuard } from "../engine/pulumi/engine.js";
+import type { EngineGuard } from "../engine/pulumi/engine-options.js";
 import { fencedApi } from "./fenced-api.js";
 import { buildController, type ControllerSettings, type Watched } from "./build-controller.js";
 import type { Controller } from "./controller.js";

@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { CapstanError } from "../api/error.js";
 import { saidNow } from "../kube/lease-clock.js";
 import { identify } from "../engine/locks/process-identity.js";
-import type { EngineGuard } from "../engine/pulumi/engine.js";
+import type { EngineGuard } from "../engine/pulumi/engine-options.js";
 
 type Warden = ChildProcessByStdio<Writable, Readable, null>;
 

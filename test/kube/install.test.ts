@@ -35,7 +35,8 @@ describe("installDefinitions", () => {
   let held: Map<string, object>;
   let writes: string[];
   beforeEach(async () => {
-    [held, writes] = [new Map(), []];
+    held = new Map();
+    writes = [];
     server = createServer((request, response) => {
       request.resume();
       const [, name = ""] = /customresourcedefinitions\/([^/?]+)/.exec(request.url ?? "") ?? [];

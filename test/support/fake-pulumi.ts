@@ -8,12 +8,12 @@ import {
   UnfinishedResource,
 } from "../../src/dynamic/protocol.js";
 import { decodeRecord } from "../../src/engine/backend/record-payload.js";
+import type { StackEngine } from "../../src/engine/pulumi/engine.js";
 import type {
   ClusterLife,
   HandlerSession,
   PassOptions,
-  StackEngine,
-} from "../../src/engine/pulumi/engine.js";
+} from "../../src/engine/pulumi/engine-options.js";
 import type { PulumiResult } from "../../src/engine/pulumi/pulumi.js";
 import type { StackState } from "../../src/engine/backend/state.js";
 import { type NodeKey, resolveRefs } from "../../src/graph/graph.js";

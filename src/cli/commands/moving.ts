@@ -1,7 +1,8 @@
 import { CapstanError } from "../../api/error.js";
 import type { ClusterObjects } from "../../kube/cluster-objects.js";
 import { fileOwner, type HandOver, openHandOver, ownerText } from "../../records/hand-over.js";
-import type { Interruption, StackEngine } from "../../engine/pulumi/engine.js";
+import type { StackEngine } from "../../engine/pulumi/engine.js";
+import type { Interruption } from "../../engine/pulumi/engine-options.js";
 import type { StackState } from "../../engine/backend/state.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import type { KnownProviders } from "../../records/storage-versions.js";

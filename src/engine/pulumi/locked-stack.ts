@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Clock } from "../../provider/port.js";
-import { Engine, type EngineOptions } from "./engine.js";
+import { Engine } from "./engine.js";
+import type { EngineOptions } from "./engine-options.js";
 import { StackLock } from "../locks/lock.js";
 import {
   forgetNotes,

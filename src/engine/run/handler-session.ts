@@ -17,7 +17,7 @@ import type {
 } from "../../provider/port.js";
 import { timingOf } from "../../provider/timing.js";
 import type { NodeKey } from "../../graph/graph.js";
-import type { HandlerSession } from "../pulumi/engine.js";
+import type { HandlerSession } from "../pulumi/engine-options.js";
 
 /** Finds the resource that serves a kind among the records and the given providers. */
 export function resourceFor(

@@ -2,7 +2,7 @@ import type { RemainingPlan } from "../../plan/plan.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { AllowedChanges } from "../../transaction/pass.js";
 import type { RoomDemand } from "../pulumi/disk-room.js";
-import type { PassOptions } from "../pulumi/engine.js";
+import type { PassOptions } from "../pulumi/engine-options.js";
 import { isCommitRecorded } from "./pass-record.js";
 
 /**

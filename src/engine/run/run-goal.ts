@@ -1,9 +1,11 @@
+import { leadsToNothing } from "../../plan/waves/next-action.js";
 import { type NodeKey, nodeName } from "../../graph/graph.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { keptForm } from "../../sweep/clusters.js";
-import type { ClusterLife } from "../pulumi/engine.js";
+import type { ClusterLife } from "../pulumi/engine-options.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
+import type { PriorState } from "../../records/prior-state.js";
 
 // What a run asks of the plan that it drives.
 
@@ -47,4 +49,19 @@ export function requestInfoOf(transaction: Omit<PlannedTransaction, "number">) {
     nowMs: startedAtMs,
     deadlineMs: deadlineAtMs - startedAtMs,
   };
+}
+
+/** Whether a plan stays open where a hook holds a host: a rollback and a destroy have no other way to go. Pure. */
+export function waitsWhereHeld(goal: Plan): boolean {
+  return goal.transaction.direction === "forward" && !leadsToNothing(goal);
+}
+
+/** Whether the records hold the transaction of a plan. Pure. */
+export function isBegun({ transaction }: Plan, records: PriorState): boolean {
+  return records.transaction?.number === transaction.number;
+}
+
+/** Whether the records hold its revision: what is left of it are deletions. Pure. */
+export function isCommitted({ transaction }: Plan, records: PriorState): boolean {
+  return records.revision?.number === transaction.number;
 }

@@ -1,8 +1,9 @@
 import type { CapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import type { DriftFilter } from "../../drift/drift-filter.js";
 import type { Clock, InfrastructureProvider } from "../../provider/port.js";
 import type { MachineAnnotations } from "../../records/host-machine.js";
-import type { StopResult } from "../../transaction/lifecycle.js";
+import type { Action, StopResult } from "../../transaction/lifecycle.js";
 import type { StackState } from "../backend/state.js";
 import type { StackEngine } from "../pulumi/engine.js";
 import type { Inventory } from "./inventory.js";
@@ -45,3 +46,14 @@ export type RunResult =
       readonly failure?: CapstanError;
       readonly state: StackState;
     };
+
+/** The result of a run that ends before its change does. Pure. */
+export function stoppedBy(
+  action: Extract<Action, { kind: "stop" | "rollBack" }>,
+  state: StackState,
+  failure: CapstanError | undefined,
+): RunResult {
+  const { kind, reason } = action;
+  const result = kind === "stop" ? action.result : kind;
+  return omitUndefined({ kind: "stopped", result, reason, state, failure });
+}

@@ -3,7 +3,6 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { filtered, noFilter } from "../../drift/drift-filter.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
-import { leadsToNothing } from "../../plan/waves/next-action.js";
 import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
@@ -35,10 +34,18 @@ import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { Drains, type OrphanRemoval } from "./drains.js";
 import { observe, type Observation } from "./observe.js";
-import type { RunOptions, RunResult } from "./run-options.js";
+import { type RunOptions, type RunResult, stoppedBy } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
 import { withPending } from "./joining-hosts.js";
-import { importsOf, isRecording, lifeOf, shownBy } from "./run-goal.js";
+import {
+  importsOf,
+  isBegun,
+  isCommitted,
+  isRecording,
+  lifeOf,
+  shownBy,
+  waitsWhereHeld,
+} from "./run-goal.js";
 import type { PulumiResult } from "../pulumi/pulumi.js";
 import { passOptionsFor } from "./pass-options.js";
 import { isPassRecorded, livingAs } from "./pass-record.js";
@@ -111,7 +118,8 @@ export class Run {
       const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") return this.ended();
-      if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
+      if (action.kind === "stop" || action.kind === "rollBack")
+        return stoppedBy(action, this.state, this.failure);
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
         this.failure = undefined;
@@ -136,16 +144,6 @@ export class Run {
     return omitUndefined({ kind: "done", passes, inventory });
   }
 
-  private stopped(action: Extract<Action, { kind: "stop" | "rollBack" }>): RunResult {
-    return omitUndefined({
-      kind: "stopped",
-      result: action.kind === "stop" ? action.result : "rollBack",
-      reason: action.reason,
-      state: this.state,
-      failure: this.failure,
-    });
-  }
-
   /** What failed is read from the records before anything is decided about it. */
   private async fail(error: unknown): Promise<void> {
     this.options.stop.throwIfAborted();
@@ -158,26 +156,14 @@ export class Run {
       throw unreadableAfter(error, unreadable);
     }
     // No failure of the change: it waits, open, until there is room again, or nobody holds it.
-    if ((isOfStorage(error) || this.isHeldOpen(error)) && this.isBegun()) throw error;
-  }
-
-  /** What is taken back, destroyed or owed has no other way to go. */
-  private isHeldOpen({ code }: CapstanError): boolean {
-    const isForward = this.goal.transaction.direction === "forward" && !leadsToNothing(this.goal);
-    return code === "HELD" && isForward && !this.isCommitted();
-  }
-
-  private isCommitted(): boolean {
-    return this.state.revision?.number === this.goal.transaction.number;
+    const waits =
+      error.code === "HELD" && waitsWhereHeld(this.goal) && !isCommitted(this.goal, this.state);
+    if ((isOfStorage(error) || waits) && isBegun(this.goal, this.state)) throw error;
   }
 
   /** Pods may take longer to move than the change may take: nothing is begun then that is to be taken back at once. */
   private isOverdue(): boolean {
     return this.options.clock.now() > deadlineOf(this.goal, this.state);
-  }
-
-  private isBegun(): boolean {
-    return this.state.transaction?.number === this.goal.transaction.number;
   }
 
   private async situation(): Promise<Situation> {
@@ -388,9 +374,9 @@ export class Run {
     if (deletions.length > 0) this.announce([], deletions, reason);
     const { going, held } = await this.drains.departures({ plan, deletions }, this.waits());
     // The change itself is done: what somebody holds is owed from then on.
-    if (held !== undefined && going.length === 0 && this.isCommitted()) throw held;
+    if (held !== undefined && going.length === 0 && isCommitted(this.goal, this.state)) throw held;
     if (this.isOverdue()) return;
-    if (!this.isCommitted()) await this.options.beforeCommit?.();
+    if (!isCommitted(this.goal, this.state)) await this.options.beforeCommit?.();
     const allowed = { allowed: new Set<NodeKey>(), deletions: new Set(going) };
     await this.pass(plan, { kind: "commit", ...allowed });
     if (!this.hasToldCommit) {
