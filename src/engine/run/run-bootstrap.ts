@@ -433,9 +433,9 @@ export class RunBootstrap {
     const { who } = host;
     const { target } = this.request;
     if (who.kind !== this.request.provider.hostKind || !keepsControlPlane(target)) return;
-    const { machine } = hostMachines(target, records)(keyOf(who)) ?? {};
-    const seconds =
-      machine?.spec.deletion?.nodeDeletionTimeoutSeconds ?? nodeDeletionTimeoutSeconds;
+    const { heldAs } = records.transaction ?? {};
+    const { deletion } = hostMachines(target, records, { heldAs })(keyOf(who)) ?? {};
+    const seconds = deletion?.nodeDeletionTimeoutSeconds ?? nodeDeletionTimeoutSeconds;
     // 0: as long as any deletion may take.
     const timeoutMs = seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1_000;
     const call = async (now: CallContext) => {
