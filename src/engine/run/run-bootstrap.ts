@@ -32,7 +32,7 @@ import {
   type Target,
   type TargetMachine,
 } from "../../records/target.js";
-import { configurationToJoin, settledControlPlane } from "./control-plane-settings.js";
+import { configurationToJoin, membersOf, settledControlPlane } from "./control-plane-settings.js";
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
@@ -179,6 +179,7 @@ export class RunBootstrap {
     const settings = hostSettings({
       cluster,
       machine: machineToCompile(provider, machine),
+      members: membersOf({ provider, target }),
       terms,
       endpoint,
       role: roleWith(kind, {
