@@ -114,9 +114,9 @@ export class LeavingMembers {
 
   /** A member leaves etcd for good, and bears the mark of that before it does. */
   private async leave(ctx: CallContext, host: Observed, cluster: WorkloadCluster): Promise<void> {
-    ctx.assertEngineAlive();
+    await ctx.assertEngineAlive();
     await this.options.terms.markLeft?.(ctx, host);
-    ctx.assertEngineAlive();
+    await ctx.assertEngineAlive();
     await cluster.removeMember(nodeHostOf(host), ctx.signal);
     this.left.add(host.who.token);
   }

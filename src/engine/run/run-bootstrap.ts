@@ -191,7 +191,7 @@ export class RunBootstrap {
     const { userData, secret } = deliveryOf(hostBootstrap(settings), terms, who.token);
     if (secret !== undefined) {
       const host = { who, controlPlane: machine.controlPlane };
-      ctx.assertEngineAlive();
+      await ctx.assertEngineAlive();
       await terms.secrets?.put(ctx, secret.name, secret.content, host);
     }
     return userData;
@@ -452,7 +452,7 @@ export class RunBootstrap {
   private async deleteSecret(ctx: CallContext, who: Identity, records: PriorState): Promise<void> {
     const store = this.storeSince(records);
     if (store === undefined || who.kind !== this.request.provider.hostKind) return;
-    ctx.assertEngineAlive();
+    await ctx.assertEngineAlive();
     await store.delete(ctx, secretNameOf(who.token), who);
   }
 
