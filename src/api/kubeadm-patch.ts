@@ -1,8 +1,9 @@
 import { type Static, Type } from "typebox";
 import type { MemberPath, Violation } from "./diagnostic-codes.js";
 import { isJsonObject, type JsonObject } from "./json.js";
+import { kubeletFields } from "./kubelet-fields.js";
 import { closed, stringEnum, stringMap } from "./schema-parts.js";
-import { validate } from "./validate.js";
+import { nearest, validate } from "./validate.js";
 
 const args = Type.Optional(stringMap("Arguments by name, without dashes."));
 const texts = Type.Optional(Type.Array(Type.String()));
@@ -179,7 +180,7 @@ function allOf(reason: string, names: readonly string[]): Readonly<Record<string
 export function checkKubeadmPatch(patch: JsonObject): Violation[] {
   return [
     ...validate(strict, structuredClone(patch)).map(explained),
-    ...ownMembers(patch["kubeletConfiguration"], ["kubeletConfiguration"]),
+    ...kubeletMembers(patch["kubeletConfiguration"]),
     ...Object.entries(argumentsElsewhere).flatMap(([place, reasons]) => {
       const path = place.split(".");
       const found = path.reduce<unknown>(
@@ -202,11 +203,23 @@ function explained(violation: Violation): Violation {
     : violation;
 }
 
-function ownMembers(value: unknown, path: MemberPath): Violation[] {
+/** A kubelet that reads a member it does not know ends at once, minutes after its host was made. */
+function kubeletMembers(value: unknown): Violation[] {
   return Object.keys(isJsonObject(value) ? value : {}).flatMap((name) => {
-    const reason = reasonOf([...path, name]);
-    return reason === undefined ? [] : [refused([...path, name], reason)];
+    const path = ["kubeletConfiguration", name];
+    const reason = reasonOf(path);
+    if (reason !== undefined) return [refused(path, reason)];
+    return kubeletFields.has(name) ? [] : [unknownToKubelets(path, name)];
   });
+}
+
+function unknownToKubelets(path: MemberPath, name: string): Violation {
+  const near = nearest(name, [...kubeletFields]);
+  const hint =
+    near === undefined
+      ? "the reference of Kubernetes lists the fields of KubeletConfiguration (v1beta1)"
+      : `did you mean "${near}"?`;
+  return { code: "FIELD_UNKNOWN", path, summary: `unknown field "${name}"`, hint };
 }
 
 function reasonOf(path: MemberPath): string | undefined {

@@ -1,4 +1,5 @@
 import { type AnyObject, machineLabelsOf } from "../api/types.js";
+import type { MachineDeletion } from "../api/machine-deletion.js";
 import { type Annotations, machineAnnotations } from "../api/update-policy.js";
 import { type NodeKey, nodeName } from "../graph/graph.js";
 import { type OwningObject, owningObjects } from "../sets/owning-objects.js";
@@ -15,6 +16,8 @@ interface HostMachine {
   readonly machine: TargetMachine;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Annotations;
+  /** Limits of the deletion of the machine; undefined: it has none of its own. */
+  readonly deletion: MachineDeletion | undefined;
 }
 
 /** What Machines are annotated with, beside what targets say. */
@@ -45,11 +48,13 @@ export function hostMachines(
     if (found === undefined) return undefined;
     // Of several hosts of one machine an adoption gives the others machines of their own, which no object describes.
     const machine = machines.get(found.duplicateOf ?? name) ?? found;
-    const { object, annotations } = wordsOf(machine);
+    const { object, annotations, deletion } = wordsOf(machine);
     return {
       machine,
       labels: object === undefined ? {} : machineLabelsOf(object),
       annotations: live[machine.name] ?? heldAs[host] ?? annotations,
+      // A change that is rolled back has stated both, the annotations and the limits of the machines that it made.
+      deletion: heldAs[host] === undefined ? deletion : machine.spec.deletion,
     };
   };
 }
@@ -59,11 +64,13 @@ interface NewestWords {
   /** The Machine, or the set whose template it is made from; undefined: no target has either. */
   readonly object: OwningObject | undefined;
   readonly annotations: Annotations;
+  readonly deletion: MachineDeletion | undefined;
 }
 
 /**
- * What was said last of machines: by the object in a target, or in that of the last transaction; then, of annotations, by what that
- * transaction remembers of a machine that goes; then by the revision, which is older. Pure.
+ * What was said last of machines: by the object in a target, or in that of the last transaction; then, of annotations and limits, by what
+ * that transaction remembers of a machine that goes; then by the revision, which is older. A machine that a change no longer wants keeps
+ * its own spec in the records, so its limits come from the template: a change from 2 to 1 replicas may set nodeDrainTimeoutSeconds. Pure.
  */
 export function newestWords(
   { transaction, revision }: PriorState,
@@ -76,9 +83,12 @@ export function newestWords(
     const newest = newestOf(machine);
     const remembered = newest === undefined ? former.get(machine.name) : undefined;
     const object = newest ?? revisionOf(machine);
-    const annotations =
-      remembered === undefined ? annotationsIn(object, machine) : remembered.deletionAnnotations;
-    return { object, annotations };
+    if (remembered !== undefined) {
+      const { deletionAnnotations: annotations, spec } = remembered;
+      return { object, annotations, deletion: spec.deletion };
+    }
+    const annotations = annotationsIn(object, machine);
+    return { object, annotations, deletion: deletionIn(object, machine) };
   };
 }
 
@@ -102,6 +112,18 @@ export function annotationsToldBy(
 
 function annotationsIn(object: OwningObject | undefined, machine: TargetMachine): Annotations {
   return object === undefined ? machine.deletionAnnotations : machineAnnotations(object)[0];
+}
+
+function deletionIn(object: OwningObject | undefined, machine: TargetMachine) {
+  switch (object?.kind) {
+    case undefined:
+      return machine.spec.deletion;
+    case "Machine":
+      return object.spec.deletion;
+    case "MachineSet":
+    case "MachineDeployment":
+      return object.spec.template.spec.deletion;
+  }
 }
 
 /** Objects of some targets; those of the first that has one count. */

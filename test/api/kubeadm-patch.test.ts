@@ -71,6 +71,16 @@ describe("what users add to kubeadm's configuration", () => {
       want: /unknown field "apiserver".*did you mean "apiServer"/s,
     },
     {
+      name: "a member that no kubelet reads",
+      given: { kubeletConfiguration: { nonsense: 1 } },
+      want: /unknown field "nonsense".*KubeletConfiguration/s,
+    },
+    {
+      name: "a slip in a member of the kubelet's",
+      given: { kubeletConfiguration: { maxPodz: 40 } },
+      want: /unknown field "maxPodz".*did you mean "maxPods"/s,
+    },
+    {
       name: "a number where an argument is a text",
       given: { nodeRegistration: { kubeletExtraArgs: { v: 4 } } },
       want: /must be of type string.*write it in quotes/s,

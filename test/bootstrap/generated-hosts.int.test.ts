@@ -49,7 +49,8 @@ describe("kubeadm and generated hosts", function () {
         const joins = machine.controlPlane ? "joinControlPlane" : "joinWorker";
         const kind = isFirst && machine.controlPlane ? "init" : joins;
         const role = roleWith(kind, { keys, token: sampleToken, caCertHashes });
-        const about = { cluster: prod, machine, terms: its, endpoint, role };
+        const members = machine.controlPlane ? [machine] : [];
+        const about = { cluster: prod, machine, members, terms: its, endpoint, role };
         const host = new KubeadmHost(
           join(scratch.path, "host"),
           hostBootstrap(hostSettings(about)),

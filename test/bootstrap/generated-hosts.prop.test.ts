@@ -35,8 +35,11 @@ describe("1,000 generated hosts", () => {
       assert.deepEqual(checkKubeadmPatch(asJson(one.providerSpec["kubeadm"] as object)), []);
       const joins = one.controlPlane ? "joinControlPlane" : "joinWorker";
       const kind = isFirst && one.controlPlane ? "init" : joins;
+      const members = one.controlPlane ? [one] : [];
       const made = (role: HostRole) =>
-        hostBootstrap(hostSettings({ cluster: object, machine: one, terms: its, endpoint, role }));
+        hostBootstrap(
+          hostSettings({ cluster: object, machine: one, members, terms: its, endpoint, role }),
+        );
       const real = roleWith(kind, { keys, token, caCertHashes: [`sha256:${"a".repeat(64)}`] });
       const bootstrap = made(real);
       const text = userDataOf(bootstrap, its.format);

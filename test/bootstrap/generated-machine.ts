@@ -8,6 +8,7 @@ const words = fc.dictionary(word, fc.string({ maxLength: 30 }), { maxKeys: 4 });
 const texts = fc.array(word, { maxLength: 3 });
 /** What kubeadm of every minor knows. */
 const featureGate = fc.constantFrom("RootlessControlPlane", "PublicKeysECDSA");
+const kubeletNumber = fc.constantFrom("maxPods", "podsPerCore", "registryBurst", "oomScoreAdj");
 const folder = word.map((name) => `/var/lib/${name}`);
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
@@ -33,7 +34,7 @@ const patch: fc.Arbitrary<KubeadmPatch> = fc.record(
       { kubeletExtraArgs: words, ignorePreflightErrors: texts },
       { requiredKeys: [] },
     ),
-    kubeletConfiguration: fc.dictionary(word, fc.nat(), { maxKeys: 3 }),
+    kubeletConfiguration: fc.dictionary(kubeletNumber, fc.nat(), { maxKeys: 3 }),
   },
   { requiredKeys: [] },
 );

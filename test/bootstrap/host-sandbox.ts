@@ -5,7 +5,7 @@ import { endOf, type ProgramEnd } from "../support/kubeadm-host.js";
 import { removeFolder } from "../support/folders.js";
 
 /** Programs that would change the machine, or ask somebody else: each writes down how it was called. */
-const programs = ["apt-get", "apt-mark", "curl", "dpkg", "modprobe", "sysctl", "swapoff"];
+const programs = ["apt-get", "apt-mark", "curl", "dpkg", "modprobe", "sleep", "sysctl", "swapoff"];
 const nodePrograms = ["systemctl", "kubeadm", "kubelet", "kubectl", "containerd", "crio"];
 
 /** Says what it was told to, and fails where the variable FAILING names the call. */
@@ -16,6 +16,8 @@ const recorder = (folder: string) =>
     `call=$(echo "$call" | sed 's|${folder}||g')`,
     `echo "$call" >> '${folder}/calls'`,
     `[ ! -e "${folder}/answers/$call" ] || cat "${folder}/answers/$call"`,
+    `refusal="${folder}/refusals/$call"`,
+    'if [ -s "$refusal" ]; then sed -i 1d "$refusal"; exit 100; fi',
     '[ "$call" != "$(printenv FAILING)" ]',
     "",
   ].join("\n");
@@ -30,6 +32,7 @@ export class HostSandbox {
       "etc/apt/sources.list.d",
       "etc/containerd",
       "answers",
+      "refusals",
       "var/log",
       "var/lib",
       "run",
@@ -63,6 +66,11 @@ export class HostSandbox {
   /** What a program prints when it is called so. */
   says(call: string, text: string): void {
     writeFileSync(join(this.folder, "answers", call), `${text}\n`);
+  }
+
+  /** A program fails so many times when it is called so. */
+  refuses(call: string, times: number): void {
+    writeFileSync(join(this.folder, "refusals", call), "refused\n".repeat(times));
   }
 
   write({ path, mode, content }: HostFile): void {

@@ -43,13 +43,17 @@ const machine: MachineToCompile = {
   lookedUp: {},
 };
 
-function filesOf(one: MachineToCompile): ReadonlyMap<string, string> {
+function filesOf(
+  one: MachineToCompile,
+  members: readonly MachineToCompile[] = [one],
+): ReadonlyMap<string, string> {
   const settings = hostSettings({
     cluster: prod,
     machine: one,
+    members,
     terms: localProvider().userData,
     endpoint: { host: "api.example.org", port: 6443 },
-    role: roleWith("init", maskedSecrets()),
+    role: roleWith(one.controlPlane ? "init" : "joinWorker", maskedSecrets()),
   });
   return new Map(hostBootstrap(settings).files.map(({ path, content }) => [path, content]));
 }
@@ -67,7 +71,14 @@ describe("a member of another version, and the ConfigMap kubeadm-config before i
     assert.ok(terms);
     const hostOf = (kind: "init" | "joinControlPlane") => {
       const role = roleWith(kind, maskedSecrets());
-      const settings = hostSettings({ cluster: prod, machine: newer, terms, endpoint, role });
+      const settings = hostSettings({
+        cluster: prod,
+        machine: newer,
+        members: [newer, older],
+        terms,
+        endpoint,
+        role,
+      });
       const files = hostBootstrap(settings).files;
       const textAt = (path: string) => files.find((one) => one.path === path)?.content ?? "";
       const objects = parseAllDocuments(textAt(configurationPath)).map(
@@ -93,6 +104,35 @@ describe("a member of another version, and the ConfigMap kubeadm-config before i
       assert.equal(written["kubernetesVersion"], "v1.35.3");
       assert.match(script, /kubeadm=1\.35\.3-|kubeadm version -o short\)" = "v1\.35\.3"/);
       assert.equal(objects[0]?.["apiVersion"], written.apiVersion);
+    });
+  }
+});
+
+describe("the pause image of a host", () => {
+  const taking = (imageRepository: string): MachineToCompile => ({
+    ...machine,
+    providerSpec: { kubeadm: { clusterConfiguration: { imageRepository } } },
+  });
+  const { taints: _, ...spec } = machine.spec;
+  const worker: MachineToCompile = {
+    ...machine,
+    name: "web",
+    controlPlane: false,
+    spec: { ...spec, roles: ["Node"], versions: { kubelet: "1.34.2" } },
+    providerSpec: {},
+  };
+  const imageOf = (one: MachineToCompile, members: readonly MachineToCompile[]) =>
+    /sandbox = "(.*)"/.exec(filesOf(one, members).get("/etc/containerd/config.toml") ?? "")?.[1];
+  const [own, other] = [taking("mirror.example.org/k8s"), taking("other.example.org")];
+  const cases = [
+    { name: "a member", of: own, members: [own], want: "mirror.example.org/k8s" },
+    { name: "a member of several", of: own, members: [other, own], want: "mirror.example.org/k8s" },
+    { name: "a worker", of: worker, members: [machine, own], want: "mirror.example.org/k8s" },
+    { name: "a worker without a word", of: worker, members: [machine], want: "registry.k8s.io" },
+  ];
+  for (const { name, of, members, want } of cases) {
+    it(`comes for ${name} from ${want}`, () => {
+      assert.match(imageOf(of, members) ?? "", new RegExp(`^${want}/pause:3\\.`));
     });
   }
 });

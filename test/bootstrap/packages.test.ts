@@ -50,6 +50,39 @@ describe("the packages of a host", () => {
     });
   }
 
+  it("are asked for again while another process holds the lock of apt's lists", async () => {
+    const host = new HostSandbox(
+      join(scratch.path, "busy"),
+      "ID=debian\nVERSION_CODENAME=bookworm\n",
+    );
+    const { files, script } = hostBootstrap(sampleHost({ kind: "joinWorker", join: join1 }));
+    for (const file of files) host.write(file);
+    host.refuses("apt-get update", 3);
+    const { code } = await host.run(script);
+    assert.equal(code, 0, host.read("/var/log/capstan-bootstrap.log"));
+    const updates = host.calls.filter((call) => call === "apt-get update");
+    assert.equal(updates.length, 3 + 2);
+    const waits = host.calls.filter((call) => call.startsWith("sleep "));
+    assert.equal(waits.length, 3);
+  });
+
+  it("are asked for no longer than apt waits for the lock of dpkg, and the console says so", async () => {
+    const host = new HostSandbox(
+      join(scratch.path, "stuck"),
+      "ID=debian\nVERSION_CODENAME=bookworm\n",
+    );
+    const { files, script } = hostBootstrap(sampleHost({ kind: "joinWorker", join: join1 }));
+    for (const file of files) host.write(file);
+    const { code } = await host.run(script, { FAILING: "apt-get update" });
+    assert.notEqual(code, 0);
+    assert.match(host.read("/dev/console"), /failed with \d+ at: add package repositories/);
+    const seconds = host.calls.flatMap((call) => /^sleep (\d+)$/.exec(call)?.[1] ?? []);
+    assert.equal(
+      seconds.reduce((sum, one) => sum + Number(one), 0),
+      600,
+    );
+  });
+
   it("are the same for all of them where they do not depend on the distribution", async () => {
     const node = { criSocket: criSocketOf("cri-o") };
     const about = { ...sampleHost({ kind: "joinWorker", join: join1 }, {}, node) };

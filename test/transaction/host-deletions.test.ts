@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { CapstanError } from "../../src/api/error.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { isOpen } from "../../src/records/prior-state.js";
@@ -80,6 +81,74 @@ describe("a host that is deleted", () => {
     assert.ok(tookMs >= none.tookMs + 2_000, `${tookMs} ms`);
     assert.ok(tookMs < all.tookMs, `${tookMs} ms, and ${all.tookMs} ms without limits`);
     assert.doesNotMatch(reasons.join("\n"), /hosts go all the same.*hosts go/s);
+  });
+
+  describe("whose limits its set's template states", () => {
+    const limits = { nodeDrainTimeoutSeconds: 1, nodeVolumeDetachTimeoutSeconds: 1 };
+
+    function pool(replicas: number, deletion?: object): Manifest {
+      const plain = machineDeployment("pool", replicas);
+      const spec = plain["spec"] as { template: { spec: object } };
+      const template = { ...spec.template, spec: { ...spec.template.spec, deletion } };
+      return { ...plain, spec: { ...spec, template } };
+    }
+
+    /** Milliseconds until a machine of the pool is gone, whose pods and volumes never move. */
+    async function scaledDown(
+      prepare: (engine: FakeEngine) => Promise<unknown>,
+      ...after: Manifest[]
+    ): Promise<number> {
+      const engine = await FakeEngine.running(goal(member, pool(2)), joins);
+      engine.cloud.hosts.blockersOf = stuck;
+      engine.cloud.hosts.volumesOf = () => ["default/data"];
+      await prepare(engine);
+      const sinceMs = engine.clock.now();
+      await engine.settle(goal(member, ...after));
+      return engine.clock.now() - sinceMs;
+    }
+
+    const nothing = () => Promise.resolve();
+    const drainIsInterrupted = async (engine: FakeEngine, wanted = pool(1)) => {
+      const { hosts } = engine.cloud;
+      hosts.blockersOf = () => {
+        const cause = { code: "CANCELLED", source: "user", message: "interrupted" } as const;
+        engine.lastProcess.stop.abort(new CapstanError(cause));
+        return stuck();
+      };
+      assert.match(outcomeText(await engine.up(goal(member, wanted))), /CANCELLED/);
+      hosts.blockersOf = stuck;
+    };
+    const limitsAreStated = (engine: FakeEngine) => engine.settle(goal(member, pool(2, limits)));
+
+    const cases = [
+      { name: "in a change before", prepare: limitsAreStated, after: [pool(1, limits)] },
+      { name: "in the same change", prepare: nothing, after: [pool(1, limits)] },
+      {
+        name: "after its drain was interrupted",
+        prepare: (engine: FakeEngine) => drainIsInterrupted(engine),
+        after: [pool(1, limits)],
+      },
+      {
+        name: "after its drain was interrupted, and the set is removed then",
+        prepare: async (engine: FakeEngine) => {
+          await drainIsInterrupted(engine);
+          await drainIsInterrupted(engine, pool(1, limits));
+        },
+        after: [],
+      },
+    ];
+    for (const { name, prepare, after } of cases) {
+      it(`goes once they are over, stated ${name}`, async () => {
+        const unlimitedMs = await scaledDown(nothing, pool(1));
+        const tookMs = await scaledDown(prepare, ...after);
+        assert.ok(tookMs < unlimitedMs - 1_000, `${tookMs} ms, and ${unlimitedMs} ms without`);
+      });
+    }
+
+    it("goes by the former limit no more once the same change takes that off", async () => {
+      const unlimitedMs = await scaledDown(nothing, pool(1));
+      assert.equal(await scaledDown(limitsAreStated, pool(1)), unlimitedMs);
+    });
   });
 
   it("is made anew without its pods, as its plan says", async () => {

@@ -473,7 +473,8 @@ describe("a cluster whose hosts join each other", () => {
           ...(provider.userData !== undefined && {
             userData: {
               ...provider.userData,
-              console: async () => "booting\nkubeadm: token abcdef.0123456789abcdef is unknown\n",
+              console: async () =>
+                "\u001b[1;31mbooting\u001b[0m\n\t[ERROR NumCPU]: 1 CPU\u0007\nkubeadm: token abcdef.0123456789abcdef is unknown\n",
             },
           }),
         },
@@ -482,7 +483,7 @@ describe("a cluster whose hosts join each other", () => {
     const outcome = await engine.up(goal(member("cp-0")), [fails], "keep");
     assert.match(
       outcomeText(outcome),
-      /LocalHost\/cp-0-\w+-1 printed last:\n {4}booting\n {4}kubeadm: token \[redacted\] is unknown/,
+      /LocalHost\/cp-0-\w+-1 printed last:\n {4}booting\n {4}\t\[ERROR NumCPU\]: 1 CPU\n {4}kubeadm: token \[redacted\] is unknown/,
     );
   });
 });

@@ -59,7 +59,8 @@ export function misfitOf(
     : ["joinWorker"];
   const deliveries = kinds.map((kind) => {
     const role = roleWith(kind, sizedSecrets(stage));
-    const about = { cluster, machine, terms, endpoint: longestEndpoint, role };
+    const members = machine.controlPlane ? [machine] : [];
+    const about = { cluster, machine, members, terms, endpoint: longestEndpoint, role };
     return deliveryOf(hostBootstrap(hostSettings(about)), own, "0".repeat(32));
   });
   const userData = deliveries.map((one) => one.userData);

@@ -121,7 +121,8 @@ export function softwareOf({
 export function runtimeFiles(settings: Pick<HostSettings, "node" | "runtime">): HostFile[] {
   const { kubelet, containerRuntime } = softwareOf(settings);
   if (containerRuntime.name !== "containerd") return [];
-  return [containerdFile(containerRuntime.version, sandboxImageOf(minorOf(kubelet) ?? 0))];
+  const image = sandboxImageOf(minorOf(kubelet) ?? 0, settings.node.imageRepository);
+  return [containerdFile(containerRuntime.version, image)];
 }
 
 /** kubeadm puts them over what it writes itself. Pure. */

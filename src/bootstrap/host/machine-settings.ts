@@ -18,6 +18,8 @@ import { criSocketOf } from "./software.js";
 interface HostToMake {
   readonly cluster: ClusterObject;
   readonly machine: MachineToCompile;
+  /** Machines of the control plane. They say for all hosts of the cluster where images come from. */
+  readonly members: readonly MachineToCompile[];
   readonly terms: UserDataTerms;
   readonly endpoint: ClusterSettings["endpoint"];
   readonly role: HostRole;
@@ -31,11 +33,16 @@ interface HostToMake {
 export function hostSettings({
   cluster,
   machine,
+  members,
   terms,
   endpoint,
   role,
 }: HostToMake): HostSettings {
   const patch = kubeadmPatchOf(machine);
+  // A member joins with its own value, and a worker names none.
+  const { imageRepository } = mergedConfiguration(
+    machine.controlPlane ? [machine, ...members] : members,
+  );
   const clusterSpec = providerValue(cluster.spec);
   const runtime = machine.spec.versions.containerRuntime ?? runtimeTerms(terms, clusterSpec);
   return {
@@ -43,6 +50,7 @@ export function hostSettings({
     node: omitUndefined({
       ...nodeSettings(machine, patch, terms, criSocketOf(runtime.name)),
       controllerManagerArgs: role.kind === "joinWorker" ? undefined : signingArgs(role.keys),
+      imageRepository,
     }),
     role,
     runtime,
@@ -67,13 +75,18 @@ export function controlPlaneConfiguration({
   terms,
   endpoint,
 }: ControlPlaneToBe): KubeadmObject {
-  const patches = members.map((one) => asJson(kubeadmPatchOf(one).clusterConfiguration ?? {}));
-  const settings = clusterSettings(
-    cluster,
-    { clusterConfiguration: mergedPatches(patches) },
-    { terms, endpoint },
-  );
+  const patch = { clusterConfiguration: mergedConfiguration(members) };
+  const settings = clusterSettings(cluster, patch, { terms, endpoint });
   return clusterConfiguration(settings, { kubernetesVersion: controlPlaneVersionOf(members[0]) });
+}
+
+/** What members say of their one ClusterConfiguration: the first one's value counts where two contradict each other. */
+function mergedConfiguration(
+  members: readonly MachineToCompile[],
+): NonNullable<KubeadmPatch["clusterConfiguration"]> {
+  return mergedPatches(
+    members.map((one) => asJson(kubeadmPatchOf(one).clusterConfiguration ?? {})),
+  );
 }
 
 /** The version of kubeadm on a member's host, and so of its control plane. Pure. */

@@ -13,8 +13,28 @@ const distributions = ["debian", "ubuntu"];
 /** What kubeadm and these lines need beside the pinned packages. */
 const companions = "ca-certificates curl conntrack socat";
 
-/** apt waits for whoever else installs something: at a first boot that is the distribution itself. */
-export const aptInstall = "apt-get install -y -o DPkg::Lock::Timeout=600";
+/** Seconds that another process may hold a lock of apt: at a first boot the distribution's own timers install and update. */
+const lockSeconds = 600;
+
+/** apt waits for dpkg's lock itself. */
+export const aptInstall = `apt-get install -y -o DPkg::Lock::Timeout=${lockSeconds}`;
+
+const secondsBetween = 10;
+
+/**
+ * A function of sh that reads the lists of all repositories. apt has no option to wait for the lock of its lists, and exits at once
+ * when another process holds it, so the function asks again.
+ */
+const updateLists = [
+  "update_lists() {",
+  `  tries=${lockSeconds / secondsBetween}`,
+  "  until apt-get update; do",
+  '    [ "$tries" -gt 0 ]',
+  "    tries=$((tries - 1))",
+  `    sleep ${secondsBetween}`,
+  "  done",
+  "}",
+];
 
 /** Lines of a script that bring a host's software, all of it. Pure. */
 export function installedLines(software: HostSoftware): string[] {
@@ -39,14 +59,15 @@ export function repositoryLines(repositories: readonly AptRepository[]): string[
     ]),
     ...step("add package repositories", [
       "export DEBIAN_FRONTEND=noninteractive",
-      "apt-get update",
+      ...updateLists,
+      "update_lists",
       `${aptInstall} ${companions}`,
       "mkdir -p /etc/apt/keyrings",
       ...repositories.flatMap(({ name, url, suite, keyUrl }) => [
         `curl -fsSL --retry 5 -o ${keyOf(name)} "${keyUrl}"`,
         `echo "deb [signed-by=${keyOf(name)}] ${url} ${suite}" > /etc/apt/sources.list.d/capstan-${name}.list`,
       ]),
-      "apt-get update",
+      "update_lists",
     ]),
   ];
 }

@@ -117,32 +117,39 @@ export const kernelFiles: readonly HostFile[] = [
   },
 ];
 
-/** The pause image that each minor's kubelet works with. Source: kubeadm config images list. */
-const sandboxImages: readonly (readonly [number, string])[] = [
-  [1034, "registry.k8s.io/pause:3.10.1"],
-  [1031, "registry.k8s.io/pause:3.10"],
-  [0, "registry.k8s.io/pause:3.9"],
+/** The tag of the pause image that each minor's kubelet works with. Source: kubeadm config images list. */
+const sandboxTags: readonly (readonly [number, string])[] = [
+  [1034, "3.10.1"],
+  [1031, "3.10"],
+  [0, "3.9"],
 ];
 
-/** The pause image for a minor as `minorOf` has it. Pure. */
-export function sandboxImageOf(minor: number): string {
-  return sandboxImages.find(([from]) => minor >= from)?.[1] ?? "registry.k8s.io/pause:3.9";
+/** The pause image for a minor as `minorOf` has it, from the registry that kubeadm takes by default or from another one. Pure. */
+export function sandboxImageOf(minor: number, imageRepository = "registry.k8s.io"): string {
+  const tag = sandboxTags.find(([from]) => minor >= from)?.[1] ?? "3.9";
+  return `${imageRepository}/pause:${tag}`;
 }
 
+/** The folder in which users put a hosts.toml for each registry that has a mirror. Source: docs of containerd, registry hosts. */
+const registryFolder = "/etc/containerd/certs.d";
+
 /**
- * containerd's configuration: cgroups by systemd, as the kubelet's, and the pause image of the kubelet's minor.
+ * containerd's configuration: cgroups by systemd, as the kubelet's, the pause image of the kubelet's minor, and mirrors of registries.
  * Its sections are called otherwise from 2.0 on. Pure. Source: docs of containerd, config file versions.
  */
 export function containerdFile(version: string, sandboxImage: string): HostFile {
   const isOld = version.startsWith("1.");
   const old = 'plugins."io.containerd.grpc.v1.cri"';
   const runtime = isOld ? `${old}.containerd` : 'plugins."io.containerd.cri.v1.runtime".containerd';
-  const images = isOld
-    ? [`[${old}]`, `  sandbox_image = "${sandboxImage}"`]
-    : [`[plugins."io.containerd.cri.v1.images".pinned_images]`, `  sandbox = "${sandboxImage}"`];
+  const pulls = isOld ? old : 'plugins."io.containerd.cri.v1.images"';
+  const sandbox = isOld
+    ? [`[${pulls}]`, `  sandbox_image = "${sandboxImage}"`]
+    : [`[${pulls}.pinned_images]`, `  sandbox = "${sandboxImage}"`];
   const content = [
     `version = ${isOld ? 2 : 3}`,
-    ...images,
+    ...sandbox,
+    `[${pulls}.registry]`,
+    `  config_path = "${registryFolder}"`,
     `[${runtime}.runtimes.runc]`,
     '  runtime_type = "io.containerd.runc.v2"',
     `[${runtime}.runtimes.runc.options]`,

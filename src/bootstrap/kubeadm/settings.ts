@@ -59,6 +59,8 @@ export interface NodeSettings {
   /** Names of kubeadm's checks that may fail on this host: "SystemVerification". */
   readonly ignorePreflightErrors?: readonly string[];
   readonly imagePullPolicy?: string;
+  /** The registry that the control plane's images come from, and so the pause image of each host; absent: kubeadm's default. */
+  readonly imageRepository?: string;
 }
 
 /** By what a host finds the control plane and knows it again. */

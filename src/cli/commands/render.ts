@@ -2,7 +2,7 @@ import { asVerbatim } from "../../api/leaving-text.js";
 import { CapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { providerOf } from "../../api/served-versions.js";
-import { clusterNameOf, stackNameOf } from "../../api/types.js";
+import { clusterNameOf, isControlPlane, stackNameOf } from "../../api/types.js";
 import {
   configurationPath,
   hostBootstrap,
@@ -19,6 +19,7 @@ import { type CommandContext, type GlobalOptions, loadManifests, noticeTo } from
 import { confirm } from "../confirm.js";
 import { exitCodes } from "../exit.js";
 import { type FoundMachine, machineNamed } from "../machine-named.js";
+import { machinesOf } from "../machines-of.js";
 import type { ManifestOptions } from "../manifest-options.js";
 import { renderUpgrade } from "./render-upgrade.js";
 import { accessTo } from "./cluster-access.js";
@@ -51,7 +52,8 @@ export async function renderCommand(
   const terms = termsOf(found, context);
   const secrets =
     options.reveal === true ? await revealedSecrets(found, options, context) : maskedSecrets();
-  const settings = settingsOf(found, { terms, secrets, machine });
+  const members = membersOf(found, context);
+  const settings = settingsOf(found, { terms, secrets, machine, members });
   const { upgradeFrom } = options;
   if (upgradeFrom !== undefined) return renderUpgrade(found, settings, upgradeFrom, context);
   const { bootstrap, text, format } = rendered(settings, options.format ?? terms.format);
@@ -77,6 +79,13 @@ export async function renderCommand(
     }),
   );
   return exitCodes.done;
+}
+
+function membersOf(found: FoundMachine, context: CommandContext): MachineToCompile[] {
+  const provider = providerIn(found, context);
+  return machinesOf(found.desired, context.providers.all)
+    .filter(({ spec }) => isControlPlane(spec))
+    .map((member) => machineToCompile(provider, member));
 }
 
 function providerIn({ desired }: FoundMachine, { providers }: CommandContext) {
@@ -112,15 +121,18 @@ function settingsOf(
     terms,
     secrets,
     machine,
+    members,
   }: {
     readonly terms: UserDataTerms;
     readonly secrets: HostSecrets;
     readonly machine: MachineToCompile;
+    readonly members: readonly MachineToCompile[];
   },
 ): HostSettings {
   return hostSettings({
     cluster: desired.cluster,
     machine,
+    members,
     terms,
     endpoint: unknownEndpoint,
     role: roleWith(kind, secrets),

@@ -57,7 +57,11 @@ export function settledControlPlane(cluster: WantedCluster): SettledControlPlane
   };
 }
 
-function membersOf({ provider, target }: WantedCluster): MachineToCompile[] {
+/** The machines of the control plane that a target wants, as its provider compiles them. Pure. */
+export function membersOf({
+  provider,
+  target,
+}: Pick<WantedCluster, "provider" | "target">): MachineToCompile[] {
   return target.machines
     .filter(({ controlPlane }) => controlPlane)
     .map((machine) => machineToCompile(provider, machine));

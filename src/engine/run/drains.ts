@@ -271,8 +271,8 @@ function withTerms(hosts: readonly NodeKey[], waits: Waits): Leaving[] {
   const machineOf = hostMachines(goal.target, waits.recorded(), { live: liveAnnotations, heldAs });
   const rulesFor = drainRulesIn(goal.target);
   return hosts.map((key) => {
-    const { machine, annotations, labels = {} } = machineOf(key) ?? {};
-    const terms = deletionTermsOf(annotations, machine?.spec.deletion);
+    const { annotations, deletion, labels = {} } = machineOf(key) ?? {};
+    const terms = deletionTermsOf(annotations, deletion);
     return { key, fate: "goes", terms, rules: rulesFor(labels) };
   });
 }

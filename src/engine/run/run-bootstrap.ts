@@ -32,7 +32,7 @@ import {
   type Target,
   type TargetMachine,
 } from "../../records/target.js";
-import { configurationToJoin, settledControlPlane } from "./control-plane-settings.js";
+import { configurationToJoin, membersOf, settledControlPlane } from "./control-plane-settings.js";
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
@@ -179,6 +179,7 @@ export class RunBootstrap {
     const settings = hostSettings({
       cluster,
       machine: machineToCompile(provider, machine),
+      members: membersOf({ provider, target }),
       terms,
       endpoint,
       role: roleWith(kind, {
@@ -433,9 +434,9 @@ export class RunBootstrap {
     const { who } = host;
     const { target } = this.request;
     if (who.kind !== this.request.provider.hostKind || !keepsControlPlane(target)) return;
-    const { machine } = hostMachines(target, records)(keyOf(who)) ?? {};
-    const seconds =
-      machine?.spec.deletion?.nodeDeletionTimeoutSeconds ?? nodeDeletionTimeoutSeconds;
+    const { heldAs } = records.transaction ?? {};
+    const { deletion } = hostMachines(target, records, { heldAs })(keyOf(who)) ?? {};
+    const seconds = deletion?.nodeDeletionTimeoutSeconds ?? nodeDeletionTimeoutSeconds;
     // 0: as long as any deletion may take.
     const timeoutMs = seconds === 0 ? Number.POSITIVE_INFINITY : seconds * 1_000;
     const call = async (now: CallContext) => {

@@ -227,8 +227,14 @@ export function formerMachines(
     .filter((name) => !wanted.has(name))
     .flatMap((name) => known.get(name) ?? [])
     .map((machine) => {
-      const said = deletionAnnotationsAmong(wordsOf(machine).annotations);
+      const { annotations, deletion } = wordsOf(machine);
+      const said = deletionAnnotationsAmong(annotations);
       const deletionAnnotations = Object.keys(said).length === 0 ? undefined : said;
-      return omitUndefined({ ...machine, deletionAnnotations });
+      const { deletion: _former, ...spec } = machine.spec;
+      return omitUndefined({
+        ...machine,
+        spec: omitUndefined({ ...spec, deletion }),
+        deletionAnnotations,
+      });
     });
 }

@@ -23,7 +23,10 @@ import type { PlanInput } from "../plan-input.js";
 
 /** Something that a cluster would lose and that nobody has allowed it to lose. */
 export type RefusedRemoval =
-  /** No member that there is would stay, or fewer than etcd needs. Names in the order of the records. */
+  /**
+   * No member that there is would stay, or fewer than a majority: 1 of 3. etcd itself would go on, since each member leaves it before its
+   * host goes. So large a loss is rarely meant. Names in the order of the records.
+   */
   | {
       readonly kind: "controlPlane";
       readonly cluster: string;
@@ -171,7 +174,7 @@ function lossText(refusal: RefusedRemoval): string {
       const loss =
         stay === 0
           ? `none of its ${all} would stay`
-          : `${stay} of its ${all} would stay, etcd needs ${quorumOf(members.length)} of them`;
+          : `${stay} of its ${all} would stay, fewer than a majority of them (${quorumOf(members.length)})`;
       return `the control plane of Cluster ${cluster}: without Machine ${leaving.join(", ")} ${loss}`;
     }
     case "workers": {
