@@ -28,25 +28,14 @@ export async function consolesOf(
 
 const scrubbed = scrubber({});
 
-const escape = String.fromCharCode(0x1b);
-const bell = String.fromCharCode(0x07);
-
-/** Colours, moves of the cursor, titles of windows. Each begins with ESC. Source: ECMA-48, sections 5.3 to 5.6. */
-const controlSequences = new RegExp(
-  `${escape}(?:\\[[0-?]*[ -/]*[@-~]|\\][^${escape}${bell}]*(?:${bell}|${escape}\\\\)?|[ -/]*[0-~])`,
-  "gu",
-);
+/** A control character but a tab, and the sequence that ESC begins: colours and moves of the cursor. Source: ECMA-48, section 5.4. */
+const controls = /(?!\t)\p{Cc}(?:\[[0-?]*[ -/]*[@-~])?/gu;
 
 /** The last lines without control characters but tabs, and without what looks like a secret. Pure. */
 function shownLines(text: string): string {
   const lines = scrubbed(text)
     .split(/\r?\n|\r/)
-    .map((line) =>
-      line
-        .replace(controlSequences, "")
-        .replace(/(?!\t)\p{Cc}/gu, "")
-        .trimEnd(),
-    )
+    .map((line) => line.replace(controls, "").trimEnd())
     .filter((line) => line !== "");
   return lines.slice(-mostLines).join("\n");
 }
