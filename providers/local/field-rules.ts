@@ -81,11 +81,13 @@ export const rules: Readonly<Record<string, FieldRules>> = {
 
 const ofItsImage = replace("a host of namespaces keeps the software that it began with");
 
-/** What a change of each field of a resource means. Pure. */
-export function rulesOf(kind: string, spec: JsonObject): FieldRules {
+/** What a change of each field of a resource means, from what is recorded of it to `spec`. Pure. */
+export function rulesOf(kind: string, spec: JsonObject, recorded: JsonObject = spec): FieldRules {
   const fields = rules[kind] ?? {};
   if (kind !== "LocalHost") return fields;
-  if (isResizable(spec)) return { ...fields, size: disruptive("the host is stopped and started") };
+  // Either way, so that a change of both fields can be rolled back in place.
+  if (isResizable(spec) || isResizable(recorded))
+    return { ...fields, size: disruptive("the host is stopped and started") };
   if (nodesOf(spec) !== "kubeadm") return fields;
   return { ...fields, kubelet: ofItsImage, controlPlane: ofItsImage };
 }

@@ -111,8 +111,10 @@ export class LocalHandler implements ResourceHandler {
   }
 
   async update(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed> {
-    const isResized = current.spec["size"] !== spec["size"] || current.phase === "failed";
-    if (this.kind === "LocalHost" && isResizable(spec) && isResized) {
+    const isStopped = current.phase === "failed";
+    const isResized =
+      current.spec["size"] !== spec["size"] && (isResizable(current.spec) || isResizable(spec));
+    if (this.kind === "LocalHost" && (isStopped || isResized)) {
       return observe(await this.resize(ctx, current, spec));
     }
     return observe(await this.cloud.update(current.id, spec, ctx.signal));

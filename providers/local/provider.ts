@@ -139,7 +139,7 @@ export class LocalProvider implements InfrastructureProvider {
   }
 
   verdict(kind: string, recorded: JsonObject, wanted: JsonObject) {
-    return verdictByField(rulesOf(kind, wanted), recorded, wanted);
+    return verdictByField(rulesOf(kind, wanted, recorded), recorded, wanted);
   }
 
   /** The same in each of its other sizes. */

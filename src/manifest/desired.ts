@@ -149,7 +149,8 @@ class Reader {
 
   /** Whether an object, as "Cluster default/prod", is here but wrong, or may be. */
   private isRefused(object: string): boolean {
-    const [kind = "", name = ""] = object.split(/ .*\//);
+    const kind = object.slice(0, object.indexOf(" "));
+    const name = object.slice(object.lastIndexOf("/") + 1);
     return (
       this.refused.has(object) ||
       this.unread.some((text) => text.includes(kind) && text.includes(name))

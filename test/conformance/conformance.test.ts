@@ -101,9 +101,13 @@ describe("conformance", () => {
   for (const file of files) {
     it(`notices whatever is altered in a want of ${file.slice(folder.length + 1)}`, async () => {
       for (const asked of casesIn(file)) {
+        const own = await caseOutcome(asked);
+        const deviating = own.kind === "passed" ? own.deviations.length : 0;
         for (const { place, value } of altersOf(asked.want)) {
-          const { kind } = await caseOutcome({ ...asked, want: value as JsonObject });
-          assert.equal(kind, "failed", `${asked.id}${place}`);
+          const outcome = await caseOutcome({ ...asked, want: value as JsonObject });
+          // What was altered to just what the product does deviates no more.
+          const isOurs = outcome.kind === "passed" && outcome.deviations.length < deviating;
+          assert.ok(isOurs || outcome.kind === "failed", `${asked.id}${place}`);
         }
       }
     });

@@ -52,6 +52,7 @@ const configMapPath = "configSource.configMap";
 const ofLocalMachines: readonly PartOfTrial[] = [
   values("size", "small", "large"),
   values("otherSizes", ["medium"], ["large"]),
+  values("resizable", false, true),
   values("spot", false, true),
   values("image", "local/ubuntu-24.04", "local/other"),
   values("imageFamily", "ubuntu", "debian"),

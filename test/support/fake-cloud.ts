@@ -21,7 +21,7 @@ import type {
 import { isResizable } from "../../providers/local/field-rules.js";
 import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
-import type { CallFault, CommandProcess } from "./faults.js";
+import { type CallFault, CommandProcess } from "./faults.js";
 import { type EtcdKnowledge, FakeHosts } from "./fake-hosts.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
@@ -431,10 +431,11 @@ export class FakeCloud {
   }
 
   private async update(process: CommandProcess, current: Observed, spec: JsonObject) {
-    if (current.who.kind !== this.parts.hostKind || !isResizable(spec)) {
-      return this.change(process, current, spec);
-    }
-    return this.resize(process, current, spec);
+    const isStopped = this.halfChanged.has(current.id);
+    const resizes = isStopped || isResizable(current.spec) || isResizable(spec);
+    return current.who.kind === this.parts.hostKind && resizes
+      ? this.resize(process, current, spec)
+      : this.change(process, current, spec);
   }
 
   /** A call each to stop a host, to change it and to start it; one that is stopped already goes on from there. */
@@ -445,12 +446,14 @@ export class FakeCloud {
       return this.change(process, current, spec);
     }
     const asked = { call: "update" as const, who, id, spec };
-    if (!isStopped) await this.changing(process, asked, () => this.stopForChange(id));
+    // A stop changes no field.
+    const stop = { ...asked, spec: current.spec };
+    if (!isStopped) await this.changing(process, stop, () => this.stopForChange(id));
     if (!sameJson(this.get(id)?.spec ?? {}, spec)) await this.change(process, current, spec);
     return this.changing(process, asked, () => {
       if (this.get(id)?.phase === "gone") throw cloudFailed(`start ${id}: it is gone`);
       this.halfChanged.delete(id);
-      return this.restart(id, process);
+      return this.restart(id, this.traits.restarts === false ? new CommandProcess() : process);
     });
   }
 

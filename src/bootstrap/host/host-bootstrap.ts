@@ -19,7 +19,7 @@ import type { HostFile } from "./host-file.js";
 import { controlPlaneKeyFiles, hasSeveralAuthorities } from "./key-files.js";
 import { bootstrapScript } from "./script.js";
 import { containerdFile, type HostSoftware, kernelFiles, sandboxImageOf } from "./software.js";
-import { yamlText } from "./yaml-text.js";
+import { yamlText } from "../kubeadm/yaml-text.js";
 
 /** What a host is to become, and what it needs for that. */
 export type HostRole =

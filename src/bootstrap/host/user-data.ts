@@ -5,7 +5,7 @@ import { filledTemplate } from "../../api/user-data-template.js";
 import type { UserDataFormat } from "../../provider/port.js";
 import type { HostBootstrap } from "./host-bootstrap.js";
 import { shellArchive } from "./shell-archive.js";
-import { yamlText } from "./yaml-text.js";
+import { yamlText } from "../kubeadm/yaml-text.js";
 
 const ignitionVersion = "3.4.0";
 

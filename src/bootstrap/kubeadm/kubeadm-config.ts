@@ -1,6 +1,6 @@
 import { parse } from "yaml";
 import { asJson, isJsonObject, type Json, type JsonObject, sameJson } from "../../api/json.js";
-import { yamlText } from "../host/yaml-text.js";
+import { yamlText } from "./yaml-text.js";
 import type { KubeadmObject } from "./configuration.js";
 
 /** The ConfigMap from which kubeadm takes the configuration of every host that joins. */
@@ -35,7 +35,7 @@ const defaults: JsonObject = {
 };
 
 /** A ConfigMap kubeadm-config that has to change. */
-export interface KubeadmConfigChange {
+interface KubeadmConfigChange {
   /** The new text of its ClusterConfiguration. */
   readonly text: string;
   /** "kubernetesVersion v1.34.2 -> v1.35.3, apiServer": names of what differs, since arguments may hold secrets. */

@@ -41,8 +41,8 @@ export class FolderPermits implements StorePermits {
       if (withoutLinks.has((error as NodeJS.ErrnoException).code)) return url;
       throw toldAsStorage(error, folder);
     }
-    const [, query = ""] = /(\?.*)$/.exec(url) ?? [];
-    return `${pathToFileURL(folder).href}${query}`;
+    const query = url.indexOf("?");
+    return `${pathToFileURL(folder).href}${query < 0 ? "" : url.slice(query)}`;
   }
 
   async isGranted(permit: string): Promise<boolean> {

@@ -37,7 +37,7 @@ export function configurationToJoin(
 }
 
 /** What a cluster that has reached its target says of its control plane. */
-export interface SettledControlPlane {
+interface SettledControlPlane {
   /** With the version of the newest member: the ConfigMap kubeadm-config says it, as `kubeadm upgrade` would leave it. */
   readonly configuration: KubeadmObject;
   /** With the version of the oldest member: kube-proxy may not be newer than any API server, and CoreDNS goes with it. */

@@ -18,8 +18,8 @@ const defects: readonly (Edit & { readonly name: string })[] = [
   { name: "no check at all", find: "refuseRemovals(input, whole);", replace: "" },
   {
     name: "half of the members are enough",
-    find: "members.length - leaving.length >= quorumOf(members.length)",
-    replace: "members.length - leaving.length >= members.length / 2",
+    find: "staying >= quorumOf(members.length)",
+    replace: "staying >= members.length / 2",
   },
   {
     name: "one allowance allows everything",
