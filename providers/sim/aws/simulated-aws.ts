@@ -148,16 +148,24 @@ export class SimulatedAws {
     const owner = this.accounts.sessionOf(call.accessKey) ?? ownerOf(call.accessKey, settings);
     const { account = settings.account } = owner ?? {};
     const action = service.actions.get(call.action);
-    const isMutating = action?.isMutating === true && !isDryRun(call);
+    const isDry = isDryRun(call);
+    const isMutating = action?.isMutating === true && !isDry;
     const name = `${service.prefix}:${call.action}`;
     const sent = flatOf(call.parameters);
     const place = `${account}/${call.region}`;
     const isAdmitted =
       !settings.throttle ||
       this.throttle.admits({ place, action: name, isMutating }, settings.rates, this.clock.now());
-    const met = isAdmitted
-      ? this.faults.meet({ action: name, isMutating, accessKey: call.accessKey, parameters: sent })
-      : [];
+    // A fault of a call is to meet the call itself, not the question whether it would go well.
+    const met =
+      isAdmitted && !isDry
+        ? this.faults.meet({
+            action: name,
+            isMutating,
+            accessKey: call.accessKey,
+            parameters: sent,
+          })
+        : [];
     const seq = this.ledger.begin(
       omitUndefined({
         atMs: this.clock.now(),

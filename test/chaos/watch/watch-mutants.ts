@@ -22,7 +22,7 @@ export const watchMutants = {
   letGoTooSoon: {
     edits: [
       {
-        find: "const stack = stackNameOf({ metadata: { namespace, name } });",
+        find: "const stack = stackOf(key);",
         replace: "$&\n        await source.release(key);",
       },
     ],
