@@ -70,9 +70,10 @@ function secretFieldsOf(
   outputs: readonly string[],
 ): SecretFields | undefined {
   if (inputs.length + outputs.length === 0) return undefined;
+  // In one order, whatever the order of the fields: a target read from a state has another one than its manifests.
   return omitUndefined({
-    inputs: inputs.length > 0 ? inputs : undefined,
-    outputs: outputs.length > 0 ? outputs : undefined,
+    inputs: inputs.length > 0 ? inputs.toSorted() : undefined,
+    outputs: outputs.length > 0 ? outputs.toSorted() : undefined,
   });
 }
 

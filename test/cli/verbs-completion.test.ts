@@ -140,7 +140,7 @@ printf '%s\\n' "\${COMPREPLY[@]}"`;
 
   it("bash: by an alias", () => {
     const script = `source <(capstan completion bash)
-alias k='env -- capstan'; complete -F _capstan
+alias k='env -- capstan'; complete -F _capstan k
 COMP_WORDS=(k pla); COMP_CWORD=1
 _capstan k
 printf '%s\\n' "\${COMPREPLY[@]}"`;

@@ -276,11 +276,20 @@ describe("secret fields of a graph", () => {
       marked.map(({ secret }) => secret),
       [
         { outputs: ["key"] },
-        { inputs: ["password", "bootstrap", "nodeAnnotations", "mount"], outputs: ["token"] },
+        { inputs: ["bootstrap", "mount", "nodeAnnotations", "password"], outputs: ["token"] },
         { outputs: ["token"] },
       ],
     );
     assert.deepEqual(withSecretFields(marked, providerWith({})), marked, "idempotent");
+    const turned = graph.map((node) => ({
+      ...node,
+      spec: Object.fromEntries(Object.entries(node.spec).toReversed()),
+    }));
+    assert.deepEqual(
+      withSecretFields(turned, providerWith({})).map(({ secret }) => secret),
+      marked.map(({ secret }) => secret),
+      "in one order",
+    );
   });
 });
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import { DatabaseSync } from "node:sqlite";
 import type { BackendObjects } from "../../src/engine/backend/backend-objects.js";
 import type { Command, Outcome } from "./command.js";
 import { demoStack } from "./manifests.js";
 import { signalAll, stopTrees } from "./process-tree.js";
 import type { Sandbox } from "./sandbox.js";
+import { until } from "./until.js";
 
 /** Two machines on one shared backend, and the objects of that. */
 export interface TwoMachines {
@@ -33,7 +35,7 @@ export async function takeOverFrom(
   frozen: Command,
   { there, objects }: Omit<TwoMachines, "here">,
 ): Promise<Outcome> {
-  const tree = frozen.hasEnded ? [] : await stopTrees([frozen.pid]);
+  const tree = frozen.hasEnded ? [] : await frozenOutside(there.cloudFile, frozen.pid);
   try {
     await makeCopyOfMachine(objects);
     await there.capstan(0, "unlock", demoStack, "--yes");
@@ -44,6 +46,28 @@ export async function takeOverFrom(
     signalAll(tree, "SIGCONT");
   }
   return frozen.finished;
+}
+
+/** The processes of a command that stand still. None of them stands in a transaction on the cloud's file: a cloud answers others all the time. */
+function frozenOutside(cloudFile: string, pid: number): Promise<readonly number[]> {
+  return until("the command stands still and the cloud is free", async () => {
+    const tree = await stopTrees([pid]);
+    if (isFree(cloudFile)) return tree;
+    signalAll(tree, "SIGCONT");
+    return false;
+  });
+}
+
+function isFree(cloudFile: string): boolean {
+  const database = new DatabaseSync(cloudFile, { timeout: 50 });
+  try {
+    database.exec("BEGIN IMMEDIATE; ROLLBACK");
+    return true;
+  } catch {
+    return false;
+  } finally {
+    database.close();
+  }
 }
 
 /** A command that was woken has either been done before it froze, or says that its place is taken; all that it has left is recorded. */

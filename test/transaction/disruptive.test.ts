@@ -432,12 +432,6 @@ describe("hosts that are disturbed where they are", function () {
       want: /^law 19: drain: \S+ is disturbed while \d+ are not ready$/,
     },
     {
-      name: "one that is down, and gets a successor, counts as any other",
-      find: '(open === "create" && hadOne)',
-      replace: "false",
-      want: /^law 19: drain: db-\S+ is disturbed while 1 are not ready$/,
-    },
-    {
       name: "one that is unready, and that something is left to be done to, counts as any other",
       find: "waiting.length + broken.length > 0",
       replace: "waiting.length > 0",

@@ -4,6 +4,7 @@ import type { Plan } from "../../../src/plan/plan.js";
 import { nextAction } from "../../../src/plan/waves/next-action.js";
 import { wavesOf } from "../../../src/plan/waves/list-waves.js";
 import { cluster, desiredOf, machine, type Manifest } from "../../support/manifests.js";
+import { plainWorld } from "../../support/fake-cloud.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 
 const controlPlane = machine("cp", { controlPlane: "1.34.2" });
@@ -161,4 +162,19 @@ describe("the waves of a plan", () => {
       ),
     );
   }
+});
+
+describe("a machine that drains", () => {
+  const wanted = (kubelet: string, ...names: readonly string[]) =>
+    desiredOf([cluster(), controlPlane, ...names.map((name) => machine(name, { kubelet }))]);
+
+  it("waits while another one, which is down, gets a successor", async () => {
+    const engine = new FakeEngine({ traits: { ...plainWorld, joins: true } });
+    await engine.settle(wanted("1.34.1", "db-1"));
+    const fails = [{ at: "boot", number: 0, what: "fails" } as const];
+    await engine.up(wanted("1.34.1", "db-0", "db-1"), fails, "keep");
+    const plan = await engine.plan(wanted("1.34.2", "db-0", "db-1"));
+    assert.equal(next(plan, [], ["cp.1", "db-1.1"]), "change db-0.2");
+    assert.equal(next(plan, ["db-0.2"], ["cp.1", "db-0.2", "db-1.1"]), "change db-1.1");
+  });
 });

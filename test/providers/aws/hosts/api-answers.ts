@@ -27,10 +27,13 @@ interface Asked {
 
 const system = "/api/v1/namespaces/kube-system";
 const info = "/api/v1/namespaces/kube-public/configmaps/cluster-info";
+const kubeadm = `${system}/configmaps/kubeadm-config`;
 
 const routes: readonly (readonly [method: string, path: RegExp, route: Route])[] = [
   ["GET", exactly(info), (_, state) => ok(clusterInfo(state), state)],
   ["PATCH", exactly(info), patchClusterInfo],
+  ["GET", exactly(kubeadm), (_, state) => ok(kubeadmConfig(state), state)],
+  ["PATCH", exactly(kubeadm), patchKubeadmConfig],
   ["GET", exactly(`${system}/secrets`), listSecrets],
   ["POST", exactly(`${system}/secrets`), createSecret],
   ["PATCH", within(`${system}/secrets`), patchSecret],
@@ -94,6 +97,17 @@ function patchClusterInfo({ body }: Asked, before: HostClusterState): ApiAnswer 
   const { data } = body as { readonly data?: { readonly kubeconfig?: string } };
   const state = { ...before, clusterInfo: data?.kubeconfig ?? before.clusterInfo };
   return ok(clusterInfo(state), state);
+}
+
+function kubeadmConfig({ kubeadmConfig: text }: HostClusterState): object {
+  const metadata = { name: "kubeadm-config", namespace: "kube-system" };
+  return { apiVersion: "v1", kind: "ConfigMap", metadata, data: { ClusterConfiguration: text } };
+}
+
+function patchKubeadmConfig({ body }: Asked, before: HostClusterState): ApiAnswer {
+  const { data } = body as { readonly data?: { readonly ClusterConfiguration?: string } };
+  const state = { ...before, kubeadmConfig: data?.ClusterConfiguration ?? before.kubeadmConfig };
+  return ok(kubeadmConfig(state), state);
 }
 
 interface SecretBody {

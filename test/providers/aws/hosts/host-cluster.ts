@@ -49,6 +49,8 @@ export interface HostClusterState {
   readonly secrets: readonly HostSecret[];
   /** The kubeconfig of ConfigMap cluster-info. */
   readonly clusterInfo: string;
+  /** The ClusterConfiguration of ConfigMap kubeadm-config. */
+  readonly kubeadmConfig: string;
   /** Instances whose first start is over. */
   readonly started: readonly string[];
   /** Why instances are not let in yet, by instance. */
@@ -62,6 +64,7 @@ export const nothingBegun: HostClusterState = {
   nodes: [],
   secrets: [],
   clusterInfo: "",
+  kubeadmConfig: "apiVersion: kubeadm.k8s.io/v1beta3\nkind: ClusterConfiguration\n",
   started: [],
   refusals: {},
   offences: [],
@@ -145,6 +148,7 @@ function begun(
     nodes: [nodeOf(instance, true)],
     secrets: [],
     clusterInfo: JSON.stringify(kubeconfig),
+    kubeadmConfig: nothingBegun.kubeadmConfig,
     started: [...before.started, instance.id],
     refusals: before.refusals,
     offences: [...before.offences, ...offences],
