@@ -140,7 +140,7 @@ describe("capstan history with a real engine", () => {
       { args: ["diff", "1", "9"], code: 1, stderr: /the newest transaction is 5\n/ },
       { args: ["show", "0"], code: 1, stderr: /there is no transaction of that number\n/ },
       { args: ["show", "1", "default/dem"], code: 1, stderr: /did you mean default\.demo\?/ },
-      { args: ["default/other-one"], code: 1, stderr: /stacks: default\.demo$/m },
+      { args: ["default/other-one"], code: 1, stderr: /stacks: default\.demo;/ },
       { args: ["show", "first"], code: 64, stderr: /expected a whole number/ },
       { args: ["show", "1", demoStack, "more"], code: 64, stderr: /"more"/ },
     ];
