@@ -66,10 +66,7 @@ describe("capstan import", () => {
 
   it("gives a host our marks and a record, and changes nothing else", async () => {
     const { stdout } = await imports(0);
-    assert.match(
-      stdout,
-      /Machine db += import +host-\S+ is there; it gets our marks and a record/,
-    );
+    assert.match(stdout, /Machine db += import +host-\S+ is there; it gets our marks and a record/);
     assert.match(stdout, /Plan: 1 to import; 1 wave/);
     assert.deepEqual(callsSince(sandbox), [["mark", host]]);
     await mustBeOurs(sandbox);
