@@ -81,6 +81,8 @@ export class LawWatch {
       this.shown.add(`${isLettingGo(step) ? "forget" : step.kind} ${step.key}`);
     for (const { id, who, letGo } of orphaned) {
       this.orphaned.add(id);
+      // What no record tells of goes before anything else, or gets a record and then goes as a recorded host does.
+      this.early.add(keyOf(who));
       // It may get a record before, so that it waits for its host.
       this.shown.add(`${letGo === true ? "forget" : "delete"} ${keyOf(who)}`);
     }
