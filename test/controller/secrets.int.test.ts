@@ -55,8 +55,15 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
     const { kubeconfig } = rig.server.userWith(token, "capstan");
     const serving = ["--metrics-address", "127.0.0.1:0", "--cluster-metrics"];
     const as = ["--kubeconfig", kubeconfig, "--lease-namespace", namespace];
-    as.push("--providers", "local,vault");
-    controller = rig.watch(...as, "--json", "--log-level", "debug", ...serving);
+    controller = rig.watch(
+      ...as,
+      "--providers",
+      "local,vault",
+      "--json",
+      "--log-level",
+      "debug",
+      ...serving,
+    );
     address = await until("the address of its metrics", () => {
       assert.equal(controller.hasEnded, false, controller.said);
       return /metrics and probes on ([\d.:]+)/.exec(controller.said)?.[1];

@@ -67,7 +67,7 @@ export async function stopOutsideOf(
 }
 
 /** Whether somebody may write to a database at this moment, or make it. */
-function isWritable(file: string): boolean {
+export function isWritable(file: string): boolean {
   if (!existsSync(file)) return true;
   const database = new DatabaseSync(file, { timeout: 200 });
   try {

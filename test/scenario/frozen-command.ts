@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { DatabaseSync } from "node:sqlite";
 import type { BackendObjects } from "../../src/engine/backend/backend-objects.js";
+import { isWritable } from "./cloud-faults.js";
 import type { Command, Outcome } from "./command.js";
 import { demoStack } from "./manifests.js";
 import { signalAll, stopTrees } from "./process-tree.js";
@@ -52,22 +52,10 @@ export async function takeOverFrom(
 function frozenOutside(cloudFile: string, pid: number): Promise<readonly number[]> {
   return until("the command stands still and the cloud is free", async () => {
     const tree = await stopTrees([pid]);
-    if (isFree(cloudFile)) return tree;
+    if (isWritable(cloudFile)) return tree;
     signalAll(tree, "SIGCONT");
     return false;
   });
-}
-
-function isFree(cloudFile: string): boolean {
-  const database = new DatabaseSync(cloudFile, { timeout: 50 });
-  try {
-    database.exec("BEGIN IMMEDIATE; ROLLBACK");
-    return true;
-  } catch {
-    return false;
-  } finally {
-    database.close();
-  }
 }
 
 /** A command that was woken has either been done before it froze, or says that its place is taken; all that it has left is recorded. */
