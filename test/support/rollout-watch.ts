@@ -64,7 +64,9 @@ export class RolloutWatch {
         // Members follow etcd's arithmetic, whoever wants them.
         if (template.spec.versions?.controlPlane !== undefined) return [];
         const before = this.ofDeployment(hosts, object.metadata.name).length;
-        return [[object.metadata.name, boundsOf(replicas, strategy?.rollingUpdate ?? {}, before)]];
+        const bounds = boundsOf(replicas, strategy?.rollingUpdate ?? {}, before);
+        const isBack = transaction.direction === "back";
+        return [[object.metadata.name, isBack ? onTheWayBack(bounds, replicas) : bounds]];
       }),
     );
   }
@@ -159,6 +161,11 @@ function boundsOf(
     least: Math.max(replicas - missing, 0),
     leastInPlace: Math.max(replicas - Math.max(missing, 1), 0),
   };
+}
+
+/** There a host that serves goes only after its successor, if need be with one host more than the user allows. */
+function onTheWayBack({ most, leastInPlace }: Bounds, replicas: number): Bounds {
+  return { most: Math.max(most, replicas + 1), least: replicas, leastInPlace };
 }
 
 function scaled(bound: number | string, of: number, round: (exact: number) => number): number {

@@ -1,11 +1,13 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { MachineDeploymentObject } from "../../api/types.js";
 import type { NodeKey } from "../../graph/graph.js";
+import type { TransactionRecord } from "../../records/transaction.js";
 import { reasonText } from "../../sets/counts.js";
 import { deleteMachineAnnotation } from "../../api/delete-marks.js";
 import { selectForDeletion } from "../../sets/deletion-order.js";
 import { planInPlace } from "../../sets/in-place.js";
 import { goFirst } from "../../sets/expand-set.js";
+import { maxSurgeOf, type RolloutBounds } from "../../sets/fenceposts.js";
 import { planRollout, type RolloutMachine, type RolloutSet } from "../../sets/rollout.js";
 import { type HostSet, hostOf, type OldHost, type WantedHost } from "./host-set.js";
 
@@ -27,6 +29,7 @@ const nothing: RolloutRound = { changes: [], deletions: [], reason: "" };
 /** The hosts of one MachineDeployment. */
 interface MachineGroup {
   readonly deployment: MachineDeploymentObject;
+  readonly bounds: RolloutBounds;
   readonly wanted: readonly WantedHost[];
   readonly old: readonly OldHost[];
 }
@@ -35,34 +38,60 @@ interface MachineGroup {
  * Cluster API's arithmetic on hosts: those of the target are the new MachineSet, all others are old
  * ones. Old hosts that nobody has to make room for go with the commit, as late as they can. What is
  * changed in place may not serve meanwhile, so it takes its turn after what comes and goes; what serves
- * on while it is changed takes none. Pure.
+ * on while it is changed takes none. On a way back no host that serves goes before its successor serves. Pure.
  */
 export function rolloutRound(
   deployment: MachineDeploymentObject,
   { hosts, leaving }: HostSet,
-  nowMs: number,
+  transaction: Pick<TransactionRecord, "startedAtMs" | "direction">,
 ): RolloutRound {
   const { name } = deployment.metadata;
   const isOurs = ({ owner, controlPlane }: WantedHost | OldHost) =>
     owner?.machineDeployment === name && !controlPlane;
-  const group = { deployment, wanted: hosts.filter(isOurs), old: leaving.filter(isOurs) };
-  const quiet = group.wanted.filter(({ isQuiet }) => isQuiet).map(hostOf);
-  const round = loudRound(group, nowMs);
+  const wanted = hosts.filter(isOurs);
+  const bounds = { ...deployment.spec, replicas: wanted.length };
+  const group = { deployment, bounds, wanted, old: leaving.filter(isOurs) };
+  const quiet = wanted.filter(({ isQuiet }) => isQuiet).map(hostOf);
+  const round = loudRound(group, transaction);
   return { ...round, changes: [...quiet, ...round.changes] };
 }
 
-function loudRound(group: MachineGroup, nowMs: number): RolloutRound {
+function loudRound(
+  group: MachineGroup,
+  { startedAtMs, direction }: Pick<TransactionRecord, "startedAtMs" | "direction">,
+): RolloutRound {
   const open = group.wanted.filter((host) => host.open !== undefined && !host.isQuiet);
   if (open.length === 0) return nothing;
-  const moved = movesOf(group, nowMs);
+  const moved = direction === "back" ? movesBack(group, startedAtMs) : movesOf(group, startedAtMs);
   const isLast = moved.changes.length === open.length;
   const old = isLast ? [] : moved.deletions;
   if (moved.changes.length + old.length > 0) return { ...moved, deletions: old };
   return updatesOf(group);
 }
 
+/**
+ * Who comes and who goes on a way back. The cloud may have refused a creation just before, and may refuse the next one: a host that serves
+ * goes only while more serve than are wanted. So its successor comes first, one above the bounds where nothing else can move.
+ */
+function movesBack(group: MachineGroup, nowMs: number): RolloutRound {
+  const round = keepingServing(group, movesOf(group, nowMs));
+  if (round.changes.length + round.deletions.length > 0) return round;
+  const { strategy } = group.bounds;
+  const rollingUpdate = { ...strategy?.rollingUpdate, maxSurge: maxSurgeOf(group.bounds) + 1 };
+  const bounds = { ...group.bounds, strategy: { ...strategy, rollingUpdate } };
+  return keepingServing(group, movesOf({ ...group, bounds }, nowMs));
+}
+
+function keepingServing({ wanted, old }: MachineGroup, round: RolloutRound): RolloutRound {
+  const serving = new Set(old.filter(({ available }) => available).map(hostOf));
+  const spare = serving.size + wanted.filter(({ available }) => available).length - wanted.length;
+  const going = round.deletions.filter((host) => serving.has(host)).slice(0, Math.max(spare, 0));
+  const deletions = round.deletions.filter((host) => !serving.has(host) || going.includes(host));
+  return { ...round, deletions };
+}
+
 /** Who comes and who goes. */
-function movesOf({ deployment, wanted, old }: MachineGroup, nowMs: number): RolloutRound {
+function movesOf({ deployment, bounds, wanted, old }: MachineGroup, nowMs: number): RolloutRound {
   const { profile, marked } = goFirst(deployment);
   const missing = wanted.filter(({ open }) => open === "create");
   const newSet = setOf(
@@ -71,7 +100,6 @@ function movesOf({ deployment, wanted, old }: MachineGroup, nowMs: number): Roll
     marked,
   );
   const oldSets = oldSetsOf(old, marked);
-  const bounds = { ...deployment.spec, replicas: wanted.length };
   const round = planRollout({ deployment: bounds, sets: [newSet, ...oldSets], profile });
   const sizeOf = ({ name, replicas }: RolloutSet) => round.scale.get(name) ?? replicas;
   const created = missing.slice(0, Math.max(sizeOf(newSet) - newSet.replicas, 0));
@@ -93,8 +121,7 @@ function movesOf({ deployment, wanted, old }: MachineGroup, nowMs: number): Roll
 }
 
 /** Who is changed where it is. */
-function updatesOf({ deployment, wanted, old }: MachineGroup): RolloutRound {
-  const bounds = { ...deployment.spec, replicas: wanted.length };
+function updatesOf({ deployment, bounds, wanted, old }: MachineGroup): RolloutRound {
   const standing = wanted.filter(({ open }) => open !== "create");
   const machines = [...standing, ...old].map((one) => ({
     name: one.host,

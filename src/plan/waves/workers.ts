@@ -28,7 +28,7 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
       !isHeld && open !== undefined && !deployments.has(owner?.machineDeployment ?? ""),
   );
   const rounds = [...(waiting.length > 0 ? [] : deployments.values())].map((deployment) =>
-    rolloutRound(deployment, hosts, plan.transaction.startedAtMs),
+    rolloutRound(deployment, hosts, plan.transaction),
   );
   const broken = free.filter((host) => isBroken(host, hosts));
   const held = waitingToDrain(free, waiting.length + broken.length > 0);
