@@ -109,6 +109,8 @@ function fromFullestDomains<M extends DeletionCandidate>(
 export type GoReason =
   /** Somebody deleted it: another takes its place. */
   | { readonly kind: "discarded" }
+  /** An adoption has found it beside another machine of the same ordinal, which serves. */
+  | { readonly kind: "double"; readonly of: string }
   | { readonly kind: "marked"; readonly annotation: string }
   | { readonly kind: "failed" }
   | { readonly kind: "policy"; readonly policy: Exclude<DeletePolicy, "Random"> }

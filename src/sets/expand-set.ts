@@ -100,9 +100,11 @@ export function isStanding({ missing, discarded }: RecordedMachine): boolean {
 /** Who stays keeps its ordinal and name, and missing machines take the lowest free ones. Pure. */
 export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec, existing } = membership;
-  const names = new Map(existing.map((machine) => [machine.owner?.ordinal ?? 0, machine.name]));
+  const { standing, doubles } = onePerOrdinal(existing.filter(isStanding), owner.machineSet);
+  const names = new Map(
+    [...existing, ...standing].map((machine) => [machine.owner?.ordinal ?? 0, machine.name]),
+  );
   const nameOf = (ordinal: number) => names.get(ordinal) ?? memberName(owner.machineSet, ordinal);
-  const standing = existing.filter(isStanding);
   const discards = existing.filter(
     ({ missing, discarded }) => missing !== "host" && discarded === true,
   );
@@ -130,7 +132,32 @@ export function membersOf(membership: Membership): Expanded {
     name,
     reason: { kind: "discarded" },
   }));
-  return { machines, going: [...discarded, ...excess] };
+  return { machines, going: [...discarded, ...doubles, ...excess] };
+}
+
+/**
+ * An adoption may find several hosts of one machine, and gives each a machine of the same ordinal. One stays: of those that serve the
+ * machine under its own name, if it is among them.
+ */
+function onePerOrdinal(
+  standing: readonly RecordedMachine[],
+  machineSet: string,
+): { readonly standing: RecordedMachine[]; readonly doubles: GoingMachine[] } {
+  const ordinalOf = ({ owner }: RecordedMachine) => owner?.ordinal ?? 0;
+  const rank = (machine: RecordedMachine) =>
+    2 * Number(machine.missing === undefined) +
+    Number(machine.name === memberName(machineSet, ordinalOf(machine)));
+  const best = new Map<number, RecordedMachine>();
+  for (const machine of standing) {
+    const other = best.get(ordinalOf(machine));
+    if (other === undefined || rank(machine) > rank(other)) best.set(ordinalOf(machine), machine);
+  }
+  const staying = standing.filter((machine) => best.get(ordinalOf(machine)) === machine);
+  const doubles = standing.flatMap((machine): GoingMachine[] => {
+    const { name: of = "" } = best.get(ordinalOf(machine)) ?? {};
+    return of === machine.name ? [] : [{ name: machine.name, reason: { kind: "double", of } }];
+  });
+  return { standing: staying, doubles };
 }
 
 /**

@@ -82,8 +82,41 @@ const forgetWithoutRecord: RecordHistory = {
   ],
 };
 
+/** A `state forget` is cut off, and the change behind it fails and is taken back. */
+const forgetBeforeFailedUp: RecordHistory = {
+  joins: false,
+  commands: [
+    {
+      verb: "forget",
+      accidents: [],
+      faults: [{ at: "write", number: 1, what: "killAfter" }],
+    },
+    {
+      verb: "up",
+      accidents: [{ kind: "dies", pick: 3 }],
+      faults: [{ at: "look", number: 3, what: "unknown" }],
+    },
+    { verb: "up", accidents: [], faults: [] },
+  ],
+};
+
+/** The state is lost while a rotation still owes the deletion of a host, beside its successor. */
+const adoptionOfTwoHosts: RecordHistory = {
+  joins: false,
+  commands: [
+    {
+      verb: "rotate",
+      accidents: [],
+      faults: [{ at: "look", number: 25, what: "failForGood" }],
+    },
+    { verb: "adopt", accidents: [], faults: [] },
+  ],
+};
+
 /** What random histories come to seldom. */
 export const rareRecordHistories = [
+  forgetBeforeFailedUp,
+  adoptionOfTwoHosts,
   forgetAfterRecordedDrift,
   upAfterForgetAfterLostRecord,
   forgetWithoutRecord,
@@ -137,7 +170,11 @@ class Course {
     for (const accident of drawn) this.happens(accident);
     const outcome = await this.command(verb, failing);
     // Of a request that did not come to its begin no record tells: the manifests still hold the Machine.
-    if (engine.prior.transaction?.goal.kind === "forget") this.has.db = false;
+    const { goal, target } = engine.prior.transaction ?? {};
+    if (goal?.kind === "forget") this.has.db = false;
+    // Who takes a `state forget` back has the Machine in the manifests.
+    if (verb === "rollback")
+      this.has.db ||= target?.machines.some(({ name }) => name === "db") ?? false;
     this.outcomes.push(`${verb}: ${outcomeText(outcome)}`);
     this.judge(verb, outcome);
   }
@@ -153,6 +190,8 @@ class Course {
         return engine.up(wanted(has), failing);
       case "adopt":
         engine.loseState();
+        // Lost with it: a `state forget` that broke off. Until the host is released the user wants its Machine.
+        has.db ||= engine.hosts().some(({ who }) => who.name.startsWith("db-"));
         return engine.up(wanted(has), failing);
       case "forget":
         return engine.forget("db", failing);

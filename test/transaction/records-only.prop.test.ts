@@ -19,9 +19,14 @@ describe("law 20: a commit carries nothing else out", () => {
 
   for (const [what, find, replace] of [
     [
-      "a commit that deletes every open step",
-      'const going = open.filter(({ kind }) => kind === "delete");\n    const reason = done',
-      "const going = open;\n    const reason = done",
+      "a forgetting that goes with a failed change behind it",
+      'return goal.kind === "forget" && !isWanted(goal.machine);',
+      "return false;",
+    ],
+    [
+      "an adoption that keeps a host of before a rotation",
+      "rank(machine) > rank(other)",
+      "rank(machine) < rank(other)",
     ],
     [
       "a request for records that plans like an up",

@@ -8,7 +8,7 @@ import type { RemovalConsent } from "../../plan/plan-input.js";
 import type { StackState } from "../backend/state.js";
 import { refuseUnderWay } from "./under-way.js";
 import { observeToward, type PlanningOptions, type RecordedPlan } from "./apply.js";
-import { planRecordsOnly } from "./records-only.js";
+import { openRecordsRequest, planOpenRequest, planRecordsOnly } from "./records-only.js";
 
 interface Forgetting extends PlanningOptions {
   readonly removal: RemovalConsent;
@@ -27,9 +27,11 @@ export async function planForget(
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to forget");
   const { target } = transaction;
-  const { goal } = transaction;
-  const isThis = goal.kind === "forget" && goal.machine === machine;
-  if (!isThis) refuseUnderWay(`forget Machine ${machine}`, stackNameOf(clusterIn(target)), state);
+  const begun = openRecordsRequest(state);
+  if (begun?.kind === "forget" && begun.machine === machine) {
+    return planOpenRequest(state, await observeToward(target, state, options), options);
+  }
+  refuseUnderWay(`forget Machine ${machine}`, stackNameOf(clusterIn(target)), state);
   refuseLasting(machine, state, options.provider);
   const { removal } = options;
   const observation = await observeToward(target, state, options);

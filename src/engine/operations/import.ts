@@ -18,11 +18,11 @@ import type { TransactionGoal } from "../../records/transaction.js";
 import { ownerText } from "../../sets/owning-objects.js";
 import type { StackState } from "../backend/state.js";
 import { callContext } from "../run/handler-session.js";
-import { type Observation, reading } from "../run/observe.js";
+import { reading } from "../run/observe.js";
 import { observeToward, type PlanningOptions, type RecordedPlan } from "./apply.js";
 import { lookedUp } from "./lookups.js";
 import { withPlaces } from "./placed-refusal.js";
-import { planRecordsOnly } from "./records-only.js";
+import { planOpenRequest, planRecordsOnly } from "./records-only.js";
 import { refuseUnderWay } from "./under-way.js";
 
 /** Which host is to serve which Machine. */
@@ -63,7 +63,7 @@ export async function planImport(
   const begun = openImport(state);
   if (begun?.machine === machine && begun.id === id) {
     const observation = await observeToward(transaction.target, state, options);
-    return { ...planOpenImport(state, observation, options), later: [] };
+    return { ...planOpenRequest(state, observation, options), later: [] };
   }
   refuseUnderWay(`import ${id} as Machine ${machine}`, stack, state);
   if (isImported(request, state)) return planAgain(request, state, options);
@@ -115,18 +115,6 @@ async function planAgain(
   const observation = await observeToward(target, state, options);
   const goal: ImportGoal = { kind: "import", machine, id };
   return { ...planRecordsOnly({ target, goal, observation }, state, options), later: [] };
-}
-
-/** The rest of an import that was begun, toward the target that it has recorded. */
-export function planOpenImport(
-  state: StackState,
-  observation: Observation,
-  options: PlanningOptions,
-): RecordedPlan {
-  const { transaction } = state;
-  if (transaction?.goal.kind !== "import") throw new Error("no import was begun");
-  const { target, goal } = transaction;
-  return planRecordsOnly({ target, goal, observation }, state, options);
 }
 
 interface Import extends ImportRequest {

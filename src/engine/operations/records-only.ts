@@ -1,19 +1,18 @@
 import { filterOfAllDrift } from "../../drift/drift-filter.js";
 import { judgedDrift, rulesOfRequest } from "../../drift/plan-with-drift.js";
-import type { RemovalConsent } from "../../plan/plan-input.js";
+import type { RemovalDecision } from "../../plan/refusals/protection.js";
 import type { Target } from "../../records/target.js";
-import type { TransactionGoal } from "../../records/transaction.js";
+import { isOpen, type PriorState } from "../../records/prior-state.js";
+import { changesRecordsOnly, type TransactionGoal } from "../../records/transaction.js";
 import type { StackState } from "../backend/state.js";
 import type { Observation } from "../run/observe.js";
 import { type PlanningOptions, planToward, type RecordedPlan } from "./apply.js";
 
 /** A request that changes records and ownership tags alone, and the recorded graph that it leads to. */
-interface RecordsRequest {
+interface RecordsRequest extends Pick<RemovalDecision, "removal"> {
   readonly target: Target;
   readonly goal: TransactionGoal;
   readonly observation: Observation;
-  /** What the user allows to be lost; absent: nothing. */
-  readonly removal?: RemovalConsent;
 }
 
 /**
@@ -29,4 +28,22 @@ export function planRecordsOnly(
   const { report } = judgedDrift(state, observation, options.provider, rules);
   const drift = filterOfAllDrift(report);
   return planToward(target, state, observation, { ...options, drift, goal, removal });
+}
+
+/** The request that changes records alone and was begun and not committed. Pure. */
+export function openRecordsRequest(prior: PriorState): TransactionGoal | undefined {
+  const { goal } = prior.transaction ?? {};
+  return goal !== undefined && isOpen(prior) && changesRecordsOnly(goal) ? goal : undefined;
+}
+
+/** The rest of that request, as it was asked for and allowed. */
+export function planOpenRequest(
+  state: StackState,
+  observation: Observation,
+  options: PlanningOptions,
+): RecordedPlan {
+  const { transaction } = state;
+  if (transaction === undefined) throw new Error("no request was begun");
+  const { target, goal } = transaction;
+  return planRecordsOnly({ target, goal, observation, removal: "accepted" }, state, options);
 }

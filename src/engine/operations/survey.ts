@@ -26,6 +26,7 @@ import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { makerOf, type OwnerMark } from "../../records/cluster-uid.js";
 import { desiredIn, type Target } from "../../records/target.js";
+import { changesRecordsOnly } from "../../records/transaction.js";
 import type { OwnerMove } from "../../sets/moves.js";
 import type {
   CallContext,
@@ -33,13 +34,12 @@ import type {
   Lookups,
   Observed,
 } from "../../provider/port.js";
-import { openImport } from "../../records/imports.js";
 import { isAdopting } from "./adopt.js";
-import { planOpenImport } from "./import.js";
 import { findFacts, type FoundFacts } from "./found-facts.js";
 import { withFindings } from "./findings.js";
 import { type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
+import { openRecordsRequest, planOpenRequest } from "./records-only.js";
 import { refuseProgramValues } from "./program-values.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
 
@@ -121,9 +121,9 @@ export async function survey(input: SurveyInput): Promise<Survey> {
   const looked = { provider, records: state, context, asksEtcd: input.asksEtcd ?? false };
   const observation = await input.nodeReports.observe(scope, looked);
   await refuseEarlierLife(observation, input);
-  if (goesOnWithImport(input)) {
+  if (goesOnWithRequest(input)) {
     const { clock, signal: stop } = context;
-    return { ...planOpenImport(state, observation, { ...input, clock, stop }), observation };
+    return { ...planOpenRequest(state, observation, { ...input, clock, stop }), observation };
   }
   const facts = input.instead === undefined ? await factsFor(input) : {};
   const lostUid = known === undefined ? adoptedUid(input, observation.unrecorded) : undefined;
@@ -201,19 +201,23 @@ async function refuseEarlierLife(
   });
 }
 
-/** Whether a plan only gives records to what is there, so that what the objects want comes behind it. Pure. */
+/** Whether a plan only changes records, so that what the objects want comes behind it. Pure. */
 export function comesFirst({ transaction: { goal } }: Pick<Plan, "transaction">): boolean {
-  return goal.kind === "adopt" || goal.kind === "import";
+  return changesRecordsOnly(goal);
 }
 
 /**
- * An import that was begun is finished before anything else, as long as the manifests want its machine; else what
- * they want takes its place, and lets its host go.
+ * A request that changes records alone is finished, once begun, as a transaction of its own: a change behind it that is taken back does not
+ * take it along. The manifests may have gone another way since: they have no Machine any more that was imported, or one again that was
+ * forgotten. Then what they want takes its place. Adoptions are planned with what comes behind them.
  */
-function goesOnWithImport({ desired, state, instead }: SurveyInput): boolean {
-  const machine = openImport(state)?.machine;
-  const isWanted = desired.machines.some(({ metadata }) => metadata.name === machine);
-  return instead === undefined && isWanted;
+function goesOnWithRequest({ desired, state, instead }: SurveyInput): boolean {
+  const goal = openRecordsRequest(state);
+  const isWanted = (machine: string) =>
+    desired.machines.some(({ metadata }) => metadata.name === machine);
+  if (instead !== undefined || goal === undefined) return false;
+  if (goal.kind === "import") return isWanted(goal.machine);
+  return goal.kind === "forget" && !isWanted(goal.machine);
 }
 
 /** What all plans of one survey have in common. */

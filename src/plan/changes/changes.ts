@@ -152,6 +152,8 @@ function hostCondition(machine: string, { prior, observedResources }: ChangesInp
 
 function goText(reason: GoReason): string {
   switch (reason.kind) {
+    case "double":
+      return `${reason.of} serves in its place`;
     case "discarded":
       return "somebody deleted it";
     case "marked":
