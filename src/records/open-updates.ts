@@ -5,7 +5,8 @@ import { cloudResources, isOpen, type PriorState } from "./prior-state.js";
 export const updatedByProperty = "updatedBy";
 
 /**
- * Recorded resources whose change in place the open transaction has planned and not finished. An engine may have been killed
+ * Recorded resources whose change in place the open transaction, or one before it that it took the place of, has planned and none
+ * has finished. An engine may have been killed
  * between the calls of that change, so the phase of such a resource says nothing about its health. Pure.
  * Source: docs/adr/0056.
  */

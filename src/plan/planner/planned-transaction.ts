@@ -5,6 +5,7 @@ import { keyOf, type NodeKey } from "../../graph/graph.js";
 import { handOverSummary } from "../../records/hand-over.js";
 import { entryOf } from "../../records/history.js";
 import { newestWords } from "../../records/host-machine.js";
+import { openUpdates } from "../../records/open-updates.js";
 import { knownMachines, isOpen, type PriorState, recordAt } from "../../records/prior-state.js";
 import { machineNameOf } from "../../records/host-name.js";
 import type { PlannedTransaction, RemainingPlan } from "../plan.js";
@@ -64,7 +65,8 @@ export function transactionOf(
     const goesOn = open
       ? last.direction === direction && nowMs <= last.deadlineAtMs
       : found.steps.every(({ kind }) => kind === "delete");
-    if (goesOn && isRecordedBy(last, found) && holdsAsRecorded(last, held, input)) {
+    const isSame = updatesAsRecorded(prior, found) && letsGoAsRecorded(last, found);
+    if (goesOn && isSame && holdsAsRecorded(last, held, input)) {
       const { target: _target, keys: _keys, ...same } = last;
       return omitUndefined({ ...same, spent: found.spent, heldAs: held });
     }
@@ -82,7 +84,7 @@ export function transactionOf(
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     touched: touchedBy(input, found),
-    updates: unlessEmpty(updatesIn(found)),
+    updates: unlessEmpty([...new Set([...updatesIn(found), ...openUpdates(prior)])]),
     givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
@@ -107,16 +109,10 @@ function updatesIn({ steps }: { readonly steps: readonly Step[] }): NodeKey[] {
   return steps.flatMap(({ kind, key }) => (kind === "update" ? [key] : []));
 }
 
-/**
- * Whether the transaction tells of all that loses its marks now, and of all that changes in place: a record says only of these
- * that their change is finished.
- */
-function isRecordedBy(
-  last: TransactionRecord,
-  found: Parameters<typeof letsGoAsRecorded>[1],
-): boolean {
-  const recorded = new Set(last.updates);
-  return updatesIn(found).every((key) => recorded.has(key)) && letsGoAsRecorded(last, found);
+/** Whether the open transaction tells of all that changes in place now. What it has finished changes in another one. */
+function updatesAsRecorded(prior: PriorState, found: { readonly steps: readonly Step[] }): boolean {
+  const open = openUpdates(prior);
+  return updatesIn(found).every((key) => open.has(key));
 }
 
 /**
