@@ -1,4 +1,5 @@
-import type { CallContext, InfrastructureProvider } from "../provider/port.js";
+import { callContext } from "../engine/run/handler-session.js";
+import type { InfrastructureProvider } from "../provider/port.js";
 import { pollCertificates, tellCertificates } from "./poll-certificates.js";
 import { pollDrift } from "./poll-drift.js";
 import { pollNodes } from "./poll-nodes.js";
@@ -32,7 +33,7 @@ export class Controller {
   constructor(private readonly options: ControllerOptions) {
     const { clock } = options;
     const stop = this.stopping.signal;
-    const context: CallContext = { clock, signal: stop, assertEngineAlive: () => {} };
+    const context = callContext(clock, stop);
     this.listings = options.providers.map((provider) => new SharedListing(provider, context));
     this.providers = this.listings.map(({ provider }) => provider);
     this.reconciler = new Reconciler({ ...options, providers: this.providers, stop });
@@ -63,7 +64,7 @@ export class Controller {
         {
           nodeReports: this.options.nodeReports,
           providers: this.providers,
-          context: { clock, signal, assertEngineAlive: () => {} },
+          context: callContext(clock, signal),
           clock,
           periodMs,
           random,

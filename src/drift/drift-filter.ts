@@ -66,11 +66,19 @@ export function driftFilterOf(
   };
 }
 
-/** Hides all drift, so that a plan shows what somebody asked for and nothing else. Pure. */
-export function filterOfAllDrift({ items }: DriftReport): DriftFilter {
+/**
+ * Hides all drift, so that a plan shows what somebody asked for and nothing else. `released`: what loses our marks by it, also without a
+ * record. Pure.
+ */
+export function filterOfAllDrift(
+  { items }: DriftReport,
+  released: ReadonlySet<NodeKey> = new Set(),
+): DriftFilter {
   return {
     hidden: items
-      .filter(({ external }) => external !== true)
+      .filter(({ external, class: found, key }) => {
+        return external !== true && !(found === "extra" && released.has(key));
+      })
       .map((item) => hiddenAs("report", item)),
     unfit: new Map(),
   };

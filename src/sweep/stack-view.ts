@@ -93,6 +93,9 @@ function wantedBy(
   for (const node of nodes) {
     wanted.set(wantedKey(transaction.clusterUid, keyOf(node)), `${stack} wants one of its name`);
   }
+  for (const key of transaction.letGo ?? []) {
+    wanted.set(wantedKey(transaction.clusterUid, key), `${stack} is to take its marks off`);
+  }
   return wanted;
 }
 

@@ -64,17 +64,32 @@ describe("the removal of leftovers", () => {
     return { kind: "sweep", provider: "toy", resource: observed, reason: "" };
   };
 
-  const remove = async (items: readonly SweepItem[], kinds = [kind]) => {
+  const remove = async (
+    items: readonly SweepItem[],
+    kinds = [kind],
+    assertEngineAlive: () => void = () => {},
+  ) => {
     const handlers = new Map(kinds.map((one) => [one, handler]));
     const left = await removeInWaves(items, {
       providers: [{ name: "toy", handlers } as unknown as InfrastructureProvider],
-      context: { clock, signal: stop.signal, assertEngineAlive: () => {} },
+      context: { clock, signal: stop.signal, assertEngineAlive },
       timeoutMs,
       deleted: (item) => deleted.push(item.resource.id),
     });
     return left.map(({ item, reason }) => `${item.resource.id}: ${reason}`);
   };
   const removals = () => handler.calls.filter((call) => call === "remove").length;
+
+  it("ends before the next deletion once the locks of its caller are another command's", async () => {
+    const items = [leftover("a"), leftover("b"), { ...leftover("c"), isSecret: true as const }];
+    const taken = new CapstanError({ code: "LOCKED", source: "user", message: "place taken" });
+    const refuse = () => {
+      throw taken;
+    };
+    await assert.rejects(remove(items, [kind], refuse), taken);
+    assert.equal(removals(), 0);
+    assert.deepEqual(deleted, []);
+  });
 
   it("has a secret deleted by its store, which knows whose it is, and its host left alone", async () => {
     const item: SweepItem = { ...leftover("host"), isSecret: true };

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { keyOf, type NodeKey } from "../../src/graph/graph.js";
+import { keyOf, type NodeKey, nodeName } from "../../src/graph/graph.js";
 import type { Desired } from "../../src/api/types.js";
 import { isOpen } from "../../src/records/prior-state.js";
 import { plainWorld } from "./fake-cloud.js";
@@ -168,6 +168,9 @@ class Course {
     if (needsState && engine.prior.transaction === undefined) return;
     engine.clock.advance(restMs);
     for (const accident of drawn) this.happens(accident);
+    // A second host that an adoption has found is a machine of its own.
+    const { machines = [] } = engine.prior.transaction?.target ?? {};
+    const forgotten = machines.find(({ name }) => name === "db")?.host;
     const outcome = await this.command(verb, failing);
     // Of a request that did not come to its begin no record tells: the manifests still hold the Machine.
     const { goal, target } = engine.prior.transaction ?? {};
@@ -176,6 +179,10 @@ class Course {
     if (verb === "rollback")
       this.has.db ||= target?.machines.some(({ name }) => name === "db") ?? false;
     this.outcomes.push(`${verb}: ${outcomeText(outcome)}`);
+    if (verb === "forget" && outcome.kind === "done" && forgotten !== undefined) {
+      const marked = engine.alive().filter(({ who }) => who.name.startsWith(nodeName(forgotten)));
+      this.lost.push(...marked.map(({ who }) => `${who.kind} ${who.name} still bears marks`));
+    }
     this.judge(verb, outcome);
   }
 

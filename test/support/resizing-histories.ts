@@ -68,8 +68,22 @@ export const resizingHistories: fc.Arbitrary<ResizingHistory> = fc.record({
 const small: Sizes = { member: "small", worker: "small" };
 const medium: Sizes = { member: "medium", worker: "medium" };
 
-/** What random histories come to seldom: a transaction is gone on with that has finished a change which drift then took back. */
+const largerMember: Sizes = { member: "medium", worker: "small" };
+
+/**
+ * What random histories come to seldom: a transaction is gone on with that has finished a change which drift then took back; and a
+ * change between stop and start is followed by a destroy that is cut off as it begins.
+ */
 export const rareResizingHistories: readonly ResizingHistory[] = [
+  {
+    parallel: false,
+    listingLagMs: 0,
+    commands: [
+      { verb: "up", sizes: largerMember, faults: [{ at: "call", number: 2, what: "killBefore" }] },
+      { verb: "destroy", sizes: small, faults: [{ at: "write", number: 2, what: "killAfter" }] },
+    ],
+    last: largerMember,
+  },
   {
     parallel: false,
     listingLagMs: 0,

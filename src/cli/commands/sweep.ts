@@ -131,16 +131,23 @@ async function sweepAll(
   for (const cluster of look.clusters) {
     const first = toDeleteOf(look.items).filter((item) => isOf(cluster, item));
     if (first.length === 0) continue;
-    const sweepOne = async (engine: Engine): Promise<void> => {
-      if (engine.unsettled) await letCallsEnd(first, context);
+    let isLocked = false;
+    const sweepOne = async (engines: readonly Engine[]): Promise<void> => {
+      isLocked = true;
+      const [engine] = engines;
+      if (engine === undefined) throw new Error("a cluster has a stack");
+      if (engines.some(({ unsettled }) => unsettled)) await letCallsEnd(first, context);
       const about = { clusterUids: new Set([cluster.clusterUid]), locks: "mine" } as const;
       const again = await findAgain(look, { ...looking, engine }, about);
       const toDelete = toDeleteOf(again.items).filter((item) => isOf(cluster, item));
-      if (toDelete.length > 0) await engine.beginWork();
+      if (toDelete.length > 0) for (const one of engines) await one.beginWork();
+      const assertHeld = async () => {
+        for (const one of engines) await one.assertHeld();
+      };
       left.push(
         ...(await removeInWaves(toDelete, {
           providers: looking.providers,
-          context: looking.context,
+          context: callContext(context.clock, context.interruption.stop, assertHeld),
           timeoutMs: options.timeout * 1000,
           deleted: (item) => {
             deleted += 1;
@@ -150,7 +157,8 @@ async function sweepAll(
       );
     };
     await withLocks(cluster.stacks, options, context, sweepOne).catch((error: unknown) => {
-      if (!isCapstanError(error) || error.code !== "LOCKED") throw error;
+      // Once the locks were taken another command has taken this one's place.
+      if (isLocked || !isCapstanError(error) || error.code !== "LOCKED") throw error;
       left.push(...first.map((item) => ({ item, reason: error.message })));
     });
   }
@@ -179,12 +187,12 @@ async function withLocks<T>(
   stacks: readonly string[],
   options: SweepOptions,
   context: CommandContext,
-  work: (engine: Engine) => Promise<T>,
+  work: (engines: readonly Engine[]) => Promise<T>,
 ): Promise<T> {
   const [stack, ...others] = stacks;
-  if (stack === undefined) throw new Error("a cluster has a stack");
+  if (stack === undefined) return work([]);
   return withLockedEngine(options, context, { stack, command: "capstan sweep" }, (engine) =>
-    others.length === 0 ? work(engine) : withLocks(others, options, context, work),
+    withLocks(others, options, context, (engines) => work([engine, ...engines])),
   );
 }
 

@@ -1,5 +1,6 @@
 import { filterOfAllDrift } from "../../drift/drift-filter.js";
 import { judgedDrift, rulesOfRequest } from "../../drift/plan-with-drift.js";
+import { letGoIn } from "../../plan/decisions/letting-go.js";
 import type { RemovalDecision } from "../../plan/refusals/protection.js";
 import type { Target } from "../../records/target.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
@@ -16,8 +17,8 @@ interface RecordsRequest extends Pick<RemovalDecision, "removal"> {
 }
 
 /**
- * The plan of a request that changes records and ownership tags alone. All drift stays as it is; what the cloud holds under the names of the
- * records without being recorded is seen.
+ * The plan of a request that changes records and ownership tags alone. All drift stays as it is. Of what the cloud holds
+ * without a record the plan sees what loses its marks: nothing else of that is touched.
  */
 export function planRecordsOnly(
   { target, goal, observation, removal = {} }: RecordsRequest,
@@ -26,7 +27,9 @@ export function planRecordsOnly(
 ): RecordedPlan {
   const rules = rulesOfRequest(target.objects);
   const { report } = judgedDrift(state, observation, options.provider, rules);
-  const drift = filterOfAllDrift(report);
+  const { unrecorded } = observation;
+  const released = letGoIn({ goal, prior: state, unrecorded, provider: options.provider });
+  const drift = filterOfAllDrift(report, released);
   return planToward(target, state, observation, { ...options, drift, goal, removal });
 }
 

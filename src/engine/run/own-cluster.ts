@@ -1,7 +1,6 @@
 import type { Observation } from "../../plan/observation.js";
 import type { Observed } from "../../provider/port.js";
 import { keepsControlPlane } from "../../records/target.js";
-import { callContext } from "./handler-session.js";
 import type { Waits } from "./waits.js";
 import type { WorkloadCluster } from "./workload-cluster.js";
 
@@ -17,6 +16,5 @@ export async function clusterOf(
   waits: Waits,
 ): Promise<WorkloadCluster | undefined> {
   if (first === undefined) return undefined;
-  const context = callContext(waits.clock, waits.stop);
-  return waits.bootstrap?.workload.beside(observation, first, waits.recorded(), context);
+  return waits.bootstrap?.workload.beside(observation, first, waits.recorded(), waits.context);
 }

@@ -78,6 +78,7 @@ export class Run {
   private readonly bootstrap: RunBootstrap | undefined;
   /** Where hosts are members of an etcd. */
   private readonly care: MemberCare | undefined;
+  private readonly context: CallContext;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
   private readonly drains: Drains;
@@ -99,6 +100,7 @@ export class Run {
     private state: StackState,
     private readonly options: RunOptions,
   ) {
+    this.context = callContext(options.clock, options.stop, () => options.engine.assertHeld());
     this.shown = new Set(shownBy(goal));
     this.availability = new AvailabilityTracker(goal.target);
     this.bootstrap = RunBootstrap.of(goal.target, options);
@@ -130,15 +132,10 @@ export class Run {
     }
   }
 
-  private context(): CallContext {
-    const { clock, stop, engine } = this.options;
-    return callContext(clock, stop, () => engine.assertHeld());
-  }
-
   private async ended(): Promise<RunResult> {
     const { bootstrap, goal, observed: observation, state: records, passes, inventory } = this;
     if (bootstrap !== undefined && observation !== undefined) {
-      const seen = { bootstrap, observation, records, context: this.context() };
+      const seen = { bootstrap, observation, records, context: this.context };
       await finishNodes(seen, goal.target, this.options.timeoutMs);
     }
     return omitUndefined({ kind: "done", passes, inventory });
@@ -171,9 +168,9 @@ export class Run {
     const observation = await withUnjoinedMembers(await this.observe(), {
       ...options,
       records: state,
-      context: this.context(),
+      context: this.context,
     });
-    await this.bootstrap?.settleNew(this.context(), observation, state);
+    await this.bootstrap?.settleNew(this.context, observation, state);
     const plan = this.planAgain(observation);
     // What a dead command last asked for may still disturb a host.
     if (!options.engine.unsettled) await this.drains.lift(() => plan, observation, this.waits());
@@ -181,7 +178,7 @@ export class Run {
       plan,
       etcd: await this.care?.look(
         { plan, observation, shown: this.observed ?? observation, records: state },
-        this.context(),
+        this.context,
       ),
       prior: state,
       shown: this.shown,
@@ -217,7 +214,7 @@ export class Run {
     const scope = { cluster, clusterUid: transaction.clusterUid };
     // Before the begin no record says which cloud the plan is about.
     const cloud = this.state.transaction?.cloud ?? transaction.cloud;
-    const context = this.context();
+    const context = this.context;
     const observation = await observe(provider, context, scope, this.state, cloud);
     this.options.onObservation?.(this.state, observation);
     this.observed = observation;
@@ -260,7 +257,7 @@ export class Run {
         report({ ...action, kind: "waiting" });
         return waitUntilAvailable(action.keys, this.waits());
       case "waitForEtcd":
-        return this.care?.wait(action, this.context(), deadlineOf(this.goal, this.state));
+        return this.care?.wait(action, this.context, deadlineOf(this.goal, this.state));
       case "commit":
         return this.commit(plan, action);
       case "clear":
@@ -315,7 +312,7 @@ export class Run {
 
   /** What was kept for hosts that are no longer to be made goes while a record still names them. */
   private async begin(plan: RemainingPlan): Promise<void> {
-    await this.bootstrap?.forgetUnmade(this.context(), this.state);
+    await this.bootstrap?.forgetUnmade(this.context, this.state);
     await this.pass(plan, { kind: "begin" });
   }
 
@@ -357,7 +354,7 @@ export class Run {
     await removeLeftovers(leftovers, {
       provider,
       scope: leftoverScopeOf(this.state),
-      context: this.context(),
+      context: this.context,
       timeoutMs,
       waiting: (why) => report({ kind: "waiting", keys: [], reason: why }),
       removed: (leftover) => {
@@ -456,6 +453,7 @@ export class Run {
       goal,
       availability,
       bootstrap,
+      context: this.context,
       unready: () => this.drains.unready(),
       recorded: () => this.state,
       observe: () => this.observeInBetween(),
@@ -468,7 +466,7 @@ export class Run {
     return {
       engine,
       provider,
-      context: this.context(),
+      context: this.context,
       session: () => this.session({ stop, assertEngineAlive: () => engine.assertHeld() }),
     };
   }

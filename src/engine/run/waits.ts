@@ -6,12 +6,11 @@ import { presentAmong } from "../../plan/observation.js";
 import type { Plan } from "../../plan/plan.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
 import { isLost } from "../../provider/failure.js";
-import type { Clock, InfrastructureProvider } from "../../provider/port.js";
+import type { CallContext, Clock, InfrastructureProvider } from "../../provider/port.js";
 import { looksAt } from "../../provider/timing.js";
 import type { StackState } from "../backend/state.js";
 import type { AvailabilityTracker } from "./availability.js";
 import { callsFailed, failedToStart, withConsoles } from "./failures.js";
-import { callContext } from "./handler-session.js";
 import { withPending } from "./joining-hosts.js";
 import type { Observation } from "./observe.js";
 import { ReadinessDeadline } from "./readiness-deadline.js";
@@ -26,6 +25,8 @@ export interface Waits {
   readonly clock: Clock;
   readonly stop: AbortSignal;
   readonly timeoutMs: number;
+  /** A run that waits deletes tokens and secrets of hosts that have joined: it asks before. */
+  readonly context: CallContext;
   readonly availability: AvailabilityTracker;
   readonly bootstrap?: RunBootstrap;
   /** What Machines are annotated with now, where an API server holds them; absent: what is recorded counts. */
@@ -43,8 +44,7 @@ const proves = "ready, but not yet for its minReadySeconds";
 /** Until they serve, or one of them never will: what to do then is decided from a new look. */
 export async function waitUntilAvailable(waiting: readonly NodeKey[], waits: Waits): Promise<void> {
   const keys = [...waiting, ...livingWith(waiting, waits.goal.target)];
-  const { goal, clock, stop, timeoutMs, report } = waits;
-  const context = callContext(clock, stop);
+  const { goal, clock, stop, timeoutMs, report, context } = waits;
   const readinessDeadline = new ReadinessDeadline(goal.target, {
     timeoutMs,
     sinceMs: clock.now(),

@@ -13,6 +13,7 @@ import { mapBounded } from "../../provider/bounded.js";
 
 interface RemovalOptions {
   readonly providers: readonly InfrastructureProvider[];
+  /** It is asked before each deletion whether the caller still holds its locks. */
   readonly context: CallContext;
   /** How long one resource may take to go away, milliseconds. */
   readonly timeoutMs: number;
@@ -36,8 +37,8 @@ const patienceMs = 5_000;
 /**
  * Deletes in waves, newest first: what still has dependents is refused by the cloud and tried again in the
  * next wave, until nothing goes any more. Each resource is located and its identity compared right before
- * its deletion. The caller holds the locks. Resolves with what is left, each with its last refusal;
- * throws only what interrupted it.
+ * its deletion. The caller holds the locks. Resolves with what is left, each with its last refusal; throws what
+ * interrupted it, and LOCKED once the caller's locks are no longer its own.
  */
 export async function removeInWaves(
   items: readonly SweepItem[],
@@ -83,6 +84,7 @@ async function removalOf(item: SweepItem, options: RemovalOptions): Promise<Swee
     return { kind: "gone" };
   } catch (error) {
     signal.throwIfAborted();
+    if (isCapstanError(error) && error.code === "LOCKED") throw error;
     return { kind: "failed", reason: messageOf(error), transient: isTransient(error) };
   }
 }
@@ -93,6 +95,7 @@ async function remove(item: SweepItem, options: RemovalOptions): Promise<void> {
   const { who, id } = resource;
   const provider = providers.find((one) => one.name === name);
   if (item.isSecret === true) {
+    await context.assertEngineAlive();
     // The store compares the marks itself, and whatever is deleted is out of its sight.
     await provider?.userData?.secrets?.delete(context, id, who);
     return;
@@ -104,6 +107,7 @@ async function remove(item: SweepItem, options: RemovalOptions): Promise<void> {
   const locate = () => handler.locate(context, who, id);
   const current = aliveIn(await locate(), resource);
   if (current === undefined) return;
+  await context.assertEngineAlive();
   await handler.remove(context, current);
   const deadline = context.clock.now() + timeoutMs;
   for (let looks = 1; ; looks += 1) {

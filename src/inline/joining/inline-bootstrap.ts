@@ -83,6 +83,7 @@ export class InlineBootstrap {
       timeoutMs: inlineTimeoutMs(process.env),
       availability: new AvailabilityTracker(plan.target),
       bootstrap: this.bootstrap,
+      context: this.context,
       report: () => undefined,
       recorded: () => this.records,
       observe: () => this.observe(),

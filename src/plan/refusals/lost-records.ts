@@ -7,7 +7,7 @@ import type { RemainingPlan } from "../plan.js";
 /**
  * A change waits until resources that the last revision made have their records again: an `up` toward the objects of that
  * revision is never refused. It finds them, and gives records to those that it replaces for another reason than
- * a change, as a host that its cloud announces to go. Throws BAD_STATE naming them. Pure.
+ * a change, as a host that its cloud announces to go. What loses its marks needs no record. Throws BAD_STATE naming them. Pure.
  */
 export function refuseLostRecords(
   input: Pick<PlanInput, "goal" | "prior" | "unrecorded" | "observedResources" | "provider">,
@@ -16,7 +16,8 @@ export function refuseLostRecords(
   const { transaction } = input.prior;
   if (transaction === undefined || sameJson(objects, transaction.target.objects)) return;
   const { target, number } = transaction;
-  const lost = withLostRecords(orphaned, input);
+  const staying = orphaned.filter(({ letGo }) => letGo !== true);
+  const lost = withLostRecords(staying, input);
   const names = lost.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
   if (names.length === 0) return;
   throw new CapstanError({
