@@ -1,9 +1,10 @@
 import type { Command } from "../scenario/command.js";
-import { type Boundary, boundaryBefore, BoundaryMissed } from "./boundary.js";
+import { type Boundary, boundaryBefore, BoundaryMissed, boundaryText } from "./boundary.js";
 import { isCopyable } from "./chaos-fault.js";
 import type { Operation } from "./operation.js";
 import { type Place, placeOf, placeText } from "./place.js";
-import type { Picker } from "./random.js";
+import { pickBy, type Picker } from "./random.js";
+import { endReleased, nextRequest, recoverByRequest } from "./records-request.js";
 import {
   finalDestroy,
   judgeAt,
@@ -14,7 +15,8 @@ import {
   wordsOf,
   wordsOfOperation,
 } from "./recovery.js";
-import type { Aim, Scene } from "./scene.js";
+import { isRequest } from "./request-verbs.js";
+import type { Aim, Scene, Words } from "./scene.js";
 import { stuckWith, verdictProblems } from "./verdict.js";
 
 /** What is done about it. */
@@ -138,11 +140,9 @@ async function recoverOnce(
   const scene = isShared ? await left.copy() : left;
   try {
     const { operation } = aim;
-    const second =
-      again === undefined
-        ? undefined
-        : await scene.killSomewhere(wordsOf(operation, recovery, scene.stack), again);
-    let recovered = await recover(scene, { operation, recovery, isSecond: second !== undefined });
+    const next = await readied(scene, aim, recovery);
+    const second = again && (await scene.killSomewhere(next.words, again));
+    let recovered = await next.run(second !== undefined);
     if (killed !== undefined && !isShared && recovered.place !== undefined) {
       await scene.letGoOn(aim.fault, killed);
       recovered = await judgedByLaws(scene, recovered.place);
@@ -152,6 +152,7 @@ async function recoverOnce(
       recovered = { ...recovered, verdict: await judgeRepeated(scene, operation) };
     }
     if (destroys === true && isWell) {
+      if (isRequest(recovery)) await endReleased(scene);
       recovered = await finalDestroy(scene, operation, recovered);
     }
     const rest = { hit: true, seconds: secondsSince(begin) };
@@ -159,6 +160,28 @@ async function recoverOnce(
   } finally {
     if (isShared) await scene.close();
   }
+}
+
+/** The command that comes next, with what has to be there for it. */
+interface Readied {
+  readonly words: Words;
+  /** Runs it and judges where it ends; it may have been killed once before. */
+  run(isSecond: boolean): Promise<Recovered>;
+}
+
+async function readied(
+  scene: Scene,
+  { operation, boundary, fault }: Aim,
+  recovery: NextCommand,
+): Promise<Readied> {
+  if (isRequest(recovery)) {
+    const point = [operation.name, boundaryText(boundary), fault, recovery];
+    const pick = (purpose: string) => pickBy(0, ...point, purpose);
+    const next = await nextRequest(scene, { operation, verb: recovery, pick });
+    return { words: next.words, run: (isSecond) => recoverByRequest(scene, next, isSecond) };
+  }
+  const words = wordsOf(operation, recovery, scene.stack);
+  return { words, run: (isSecond) => recover(scene, { operation, recovery, isSecond }) };
 }
 
 function secondsSince(begin: number): number {

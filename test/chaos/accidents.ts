@@ -1,0 +1,47 @@
+import type { CloudRow, Deployment } from "../scenario/ledger-judge.js";
+import type { Scene } from "./scene.js";
+
+/**
+ * What happens to a cluster beside all commands. recordedDrift: a host's tags are changed by hand, and `pulumi refresh` records that.
+ * lostRecord: the record of a host that runs is deleted. deadHost: the cloud ends a host.
+ */
+export type Accident = "recordedDrift" | "lostRecord" | "deadHost";
+
+/** The hosts that run and are recorded, by name. */
+export async function recordedHosts({ sandbox, stack }: Scene): Promise<CloudRow[]> {
+  const { resources = [] } = await sandbox.lastGoodDeployment(stack);
+  const ids = new Set(resources.map(({ id }) => id));
+  return sandbox
+    .alive()
+    .filter(({ kind, id }) => kind === "LocalHost" && ids.has(id))
+    .sort((left, right) => (left.name < right.name ? -1 : 1));
+}
+
+export function isMember({ spec }: CloudRow): boolean {
+  return "controlPlane" in spec;
+}
+
+/** Lets an accident happen to a host. No command may run. */
+export async function happen({ sandbox, stack }: Scene, accident: Accident, { id }: CloudRow) {
+  switch (accident) {
+    case "recordedDrift":
+      await sandbox.capstan(0, "local", "set", id, 'tags={"by":"hand"}');
+      await sandbox.plain(0, "refresh", stack, "--yes", "--skip-preview");
+      return;
+    case "lostRecord":
+      return sandbox.editState(stack, (deployment) => dropRecord(deployment, id));
+    case "deadHost":
+      await sandbox.capstan(0, "local", "kill", id);
+  }
+}
+
+/** Takes a resource out of a state, and out of all that depends on it. */
+function dropRecord(deployment: Deployment, id: string): void {
+  const { resources = [] } = deployment;
+  const urn = resources.find((one) => one.id === id)?.urn;
+  const without = (_: string, value: unknown): unknown =>
+    Array.isArray(value) ? value.filter((one) => one !== urn) : value;
+  deployment.resources = resources
+    .filter((one) => one.urn !== urn)
+    .map((one) => JSON.parse(JSON.stringify(one, without)) as typeof one);
+}
