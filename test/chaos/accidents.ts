@@ -7,14 +7,23 @@ import type { Scene } from "./scene.js";
  */
 export type Accident = "recordedDrift" | "lostRecord" | "deadHost";
 
-/** The hosts that run and are recorded, by name. */
-export async function recordedHosts({ sandbox, stack }: Scene): Promise<CloudRow[]> {
+/** The hosts of the cluster that run, by name: those that are recorded, and those that a kill has left in no record. */
+export async function hostsOf({
+  sandbox,
+  stack,
+}: Scene): Promise<{ readonly recorded: readonly CloudRow[]; readonly left: readonly CloudRow[] }> {
   const { resources = [] } = await sandbox.lastGoodDeployment(stack);
+  const transaction = resources.find(({ type }) => type.endsWith(":Transaction"));
+  const clusterUid = transaction?.inputs?.["clusterUid"];
   const ids = new Set(resources.map(({ id }) => id));
-  return sandbox
+  const running = sandbox
     .alive()
-    .filter(({ kind, id }) => kind === "LocalHost" && ids.has(id))
-    .sort((left, right) => (left.name < right.name ? -1 : 1));
+    .filter((row) => row.kind === "LocalHost" && row.clusterUid === clusterUid)
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+  return {
+    recorded: running.filter(({ id }) => ids.has(id)),
+    left: running.filter(({ id }) => !ids.has(id)),
+  };
 }
 
 export function isMember({ spec }: CloudRow): boolean {

@@ -1,11 +1,13 @@
+import { isDeepStrictEqual } from "node:util";
 import { type CloudRow, machineOf } from "../scenario/ledger-judge.js";
 import { plantUntagged } from "../scenario/neighbours.js";
 import type { Sandbox } from "../scenario/sandbox.js";
-import { type Accident, happen, isMember, recordedHosts } from "./accidents.js";
+import { type Accident, happen, hostsOf, isMember } from "./accidents.js";
 import { announcementIn, hasStep, lastWords } from "./announcement.js";
+import { type ExpectedEnding } from "./expectation.js";
 import { startUp, type Operation } from "./operation.js";
-import { type Place, placeOf, type PlaceName } from "./place.js";
-import { type OperationProgress, progressOf } from "./progress.js";
+import { type Place, placeOf } from "./place.js";
+import { numbersOf, type OperationProgress, progressOf } from "./progress.js";
 import type { Picker } from "./random.js";
 import {
   endingsAfter,
@@ -74,7 +76,8 @@ async function requestAtRest(
   verb: RequestVerb,
   { objects, pick }: Choice,
 ): Promise<RecordsRequest> {
-  const worker = pick("host")((await recordedHosts(scene)).filter((host) => !isMember(host)));
+  const { recorded } = await hostsOf(scene);
+  const worker = pick("host")(recorded.filter((host) => !isMember(host)));
   if (worker === undefined) throw new Error("every place has a worker that is recorded");
   if (verb === "import") {
     const host = plantUntagged(scene.sandbox, worker.id);
@@ -89,12 +92,9 @@ async function requestMeanwhile(
   verb: RequestVerb,
   { objects, pick }: Choice,
 ): Promise<RecordsRequest> {
-  const cluster = scene.stack.replace(".", "/");
-  const recorded = await recordedHosts(scene);
-  const running = scene.sandbox
-    .alive()
-    .filter((row) => row.kind === "LocalHost" && row.cluster === cluster && !isMember(row));
-  const left = running.filter(({ id }) => !recorded.some((one) => one.id === id));
+  const hosts = await hostsOf(scene);
+  const running = [...hosts.recorded, ...hosts.left].filter((host) => !isMember(host));
+  const left = hosts.left.filter((host) => !isMember(host));
   const name = `${workerOf(objects).metadata.name}-00000000-1`;
   // What the kill has left in no record is the better try.
   const host = pick("host")(left.length > 0 ? left : running) ?? { id: "host-0", name };
@@ -168,32 +168,34 @@ export async function recoverByRequest(
 
 async function typed(scene: Scene, next: NextRequest, isSecond: boolean): Promise<Recovered> {
   const { operation, verb, progress, words } = next;
-  const before = hostsAlive(scene);
+  const before = { hosts: hostsAlive(scene), numbers: await numbersOf(scene) };
   const ended = await scene.run(words);
   const endings = endingsAfter(operation, verb, { progress, isSecond });
-  const goal = endings.flatMap((one) =>
+  const [goal] = endings.flatMap((one) =>
     one.kind === "reaches" && one.place.kind === "manifests" ? [one.place] : [],
-  )[0];
-  if (goal !== undefined && (ended.code === 0 || (isSecond && isDone(scene, next)))) {
-    // An adoption that was cut off is finished by the next up, which may replace hosts.
-    const staying = operation.verb === "adopt" ? new Set<string>() : before;
-    const reached = await followUp(scene, next, { ended, goal, staying });
-    if (verb !== "forgetAmiss" || verdictProblems(reached.verdict).length > 0) return reached;
-    return again(scene, next, goal);
-  }
-  const refusals = endings.filter(({ kind }) => kind === "refuses");
-  const isRefused = refusals.some(
-    (one) =>
-      one.kind === "refuses" && (one.codes === "any but 0" || one.codes.includes(ended.code ?? 0)),
   );
-  if (!isRefused || ended.code === 0 || ended.changes > 0) {
-    return nowhere(
-      `${words.words} exits with ${ended.code}, ${ended.changes} changes: ${lastWords(ended.said)}`,
-    );
+  // The killed one may have come to its end.
+  const isDoneBefore = isSecond && isDone(scene, next);
+  if (goal !== undefined && (ended.code === 0 || isDoneBefore)) {
+    // An adoption that was cut off is finished by the next up, which may replace hosts.
+    const staying = operation.verb === "adopt" ? new Set<string>() : before.hosts;
+    const reached = await followUp(scene, next, { goal, staying });
+    const isWell = verdictProblems(reached.verdict).length === 0;
+    return verb === "forgetAmiss" && isWell ? again(scene, next, goal) : reached;
   }
-  const place = await carriedOn(scene, next, isSecond);
-  if (place.place?.kind !== "manifests") return place;
-  return again(scene, next, place.place);
+  const numbers = await numbersOf(scene);
+  const isUnchanged = ended.changes === 0 && isDeepStrictEqual(numbers, before.numbers);
+  if (!isUnchanged || !endings.some((one) => isRefusedAs(one, ended))) {
+    const what = `exits with ${ended.code}, ${ended.changes} changes, transaction ${numbers.transaction}`;
+    return nowhere(`${words.words} ${what}: ${lastWords(ended.said)}`);
+  }
+  const there = await carriedOn(scene, next, isSecond);
+  return there.place?.kind === "manifests" ? again(scene, next, there.place) : there;
+}
+
+function isRefusedAs(ending: ExpectedEnding, { code }: Ended): boolean {
+  if (ending.kind === "reaches" || code === 0) return false;
+  return ending.codes === "any but 0" || (typeof code === "number" && ending.codes.includes(code));
 }
 
 /** Brings what the request was refused for to its end; of a destroy nothing would be left to ask about, so that goes back. */
@@ -229,18 +231,19 @@ async function again(
   const accident = pick("accident")(amiss[verb]);
   let { words } = about;
   if (accident !== undefined) {
-    const hosts = await recordedHosts(scene);
+    const { recorded } = await hostsOf(scene);
     const isAbout = ({ id }: CloudRow) => id === about.host;
     const meets = pick("victim")(
-      hosts.filter((host) => isAbout(host) === (accident === "deadHost")),
+      recorded.filter((host) => isAbout(host) === (accident === "deadHost")),
     );
     if (meets === undefined) throw new Error(`${accident} meets a host that is recorded`);
     await happen(scene, accident, meets);
     words = { ...words, words: `${words.words} after ${accident} of ${meets.name}` };
   }
   const staying = hostsAlive(scene);
-  const ended = await scene.run(words);
-  return followUp(scene, { ...about, words }, { ended, goal, staying });
+  const failed = failureOf(words, await scene.run(words));
+  if (failed !== undefined) return nowhere(failed);
+  return followUp(scene, { ...about, words }, { goal, staying });
 }
 
 /** What a request was meant to do is done. */
@@ -250,7 +253,6 @@ function isDone(scene: Scene, { verb, host }: RecordsRequest): boolean {
 }
 
 interface Done {
-  readonly ended: Ended;
   /** What stays wanted. */
   readonly goal: Manifests;
   /** Ids of the hosts that have to run on. */
@@ -261,12 +263,10 @@ interface Done {
 async function followUp(
   scene: Scene,
   request: RecordsRequest,
-  { ended, goal, staying }: Done,
+  { goal, staying }: Done,
 ): Promise<Recovered> {
   const { sandbox } = scene;
   const from = sandbox.ledgerEnd();
-  const failed = failureOf(request.words, ended);
-  if (failed !== undefined) return nowhere(failed);
   const problems = tagProblems(scene, request);
   const objects = await importedAfter(scene, request, goal.objects);
   if (typeof objects === "string") return nowhere(objects);
@@ -290,8 +290,7 @@ async function followUp(
     ...lost.map((id) => `${up.words}: host ${id} ran before and is gone`),
     ...unnamed.map(({ name }) => `${up.words} makes ${name}, which its plan does not name`),
   ];
-  const name: PlaceName = goal.name;
-  const there = await judgeAt(scene, placeOf(name, objects));
+  const there = await judgeAt(scene, placeOf(goal.name, objects));
   return stuck.length === 0 ? there : { place: undefined, verdict: { ...there.verdict, stuck } };
 }
 

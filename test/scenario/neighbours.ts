@@ -47,8 +47,9 @@ export function plantNamesakes({ cloudFile }: Sandbox, cluster: string): Readonl
 }
 
 /** A host like another one that bears no ownership tags, as a user makes one by hand. Answers its id. */
-export function plantUntagged({ cloudFile }: Sandbox, like: string): string {
-  const prefix = "untagged-";
+export function plantUntagged(sandbox: Sandbox, like: string): string {
+  const { cloudFile } = sandbox;
+  const prefix = `untagged${sandbox.rows().length}-`;
   const id = `${prefix}${like}`;
   const ids = addRows(cloudFile, { prefix, column: "id", value: like }, ({ status }) => ({
     cluster: "",
