@@ -16,7 +16,7 @@ import {
   wordsOfOperation,
 } from "./recovery.js";
 import { isRequest } from "./request-verbs.js";
-import type { Aim, Scene, Words } from "./scene.js";
+import type { Aim, Scene } from "./scene.js";
 import { stuckWith, verdictProblems } from "./verdict.js";
 
 /** What is done about it. */
@@ -24,7 +24,7 @@ export interface Job {
   readonly aim: Aim;
   readonly ways: readonly NextCommand[];
   /** The recovery is killed as well, at a boundary of its own that this picks. */
-  readonly again?: Picker;
+  readonly again?: Picker | undefined;
   /** In the end everything is destroyed. */
   readonly destroys?: boolean;
   /** The same words, once they have reached their target, are typed again. */
@@ -140,9 +140,8 @@ async function recoverOnce(
   const scene = isShared ? await left.copy() : left;
   try {
     const { operation } = aim;
-    const next = await readied(scene, aim, recovery);
-    const second = again && (await scene.killSomewhere(next.words, again));
-    let recovered = await next.run(second !== undefined);
+    const { second, ...first } = await recoverBy(scene, { aim, recovery, again });
+    let recovered: Recovered = first;
     if (killed !== undefined && !isShared && recovered.place !== undefined) {
       await scene.letGoOn(aim.fault, killed);
       recovered = await judgedByLaws(scene, recovered.place);
@@ -162,26 +161,25 @@ async function recoverOnce(
   }
 }
 
-/** The command that comes next, with what has to be there for it. */
-interface Readied {
-  readonly words: Words;
-  /** Runs it and judges where it ends; it may have been killed once before. */
-  run(isSecond: boolean): Promise<Recovered>;
-}
-
-async function readied(
+/** Runs the command that comes next; with `again` it is killed once before. */
+async function recoverBy(
   scene: Scene,
-  { operation, boundary, fault }: Aim,
-  recovery: NextCommand,
-): Promise<Readied> {
+  { aim, recovery, again }: Pick<Job, "aim" | "again"> & { readonly recovery: NextCommand },
+): Promise<Pick<Result, keyof Recovered | "second">> {
+  const { operation, boundary, fault } = aim;
   if (isRequest(recovery)) {
     const point = [operation.name, boundaryText(boundary), fault, recovery];
     const pick = (purpose: string) => pickBy(0, ...point, purpose);
     const next = await nextRequest(scene, { operation, verb: recovery, pick });
-    return { words: next.words, run: (isSecond) => recoverByRequest(scene, next, isSecond) };
+    return recoverByRequest(scene, next, again);
   }
   const words = wordsOf(operation, recovery, scene.stack);
-  return { words, run: (isSecond) => recover(scene, { operation, recovery, isSecond }) };
+  const second = again && (await scene.killSomewhere(words, again));
+  const isSecond = second !== undefined;
+  return {
+    ...(await recover(scene, { operation, recovery, isSecond })),
+    ...(second && { second }),
+  };
 }
 
 function secondsSince(begin: number): number {

@@ -4,7 +4,8 @@ import { plantUntagged } from "../scenario/neighbours.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { type Accident, happen, hostsOf, isMember } from "./accidents.js";
 import { announcementIn, hasStep, lastWords } from "./announcement.js";
-import { type ExpectedEnding } from "./expectation.js";
+import type { Boundary } from "./boundary.js";
+import type { ExpectedEnding } from "./expectation.js";
 import { startUp, type Operation } from "./operation.js";
 import { type Place, placeOf } from "./place.js";
 import { numbersOf, type OperationProgress, progressOf } from "./progress.js";
@@ -152,22 +153,31 @@ function isSet(kind: string): boolean {
   return kind === "MachineSet" || kind === "MachineDeployment";
 }
 
+/** A recovery, and where its request was killed, if it was. */
+interface KilledRecovery extends Recovered {
+  readonly second?: Boundary;
+}
+
 /**
  * Types the request after a kill. One that is refused has changed nothing; then the killed operation is brought to its end, and the
- * request has to succeed. In the end the next `up` reaches what is wanted, and every host that ran before the request runs on.
+ * request has to succeed. In the end the next `up` reaches what is wanted, and every host that ran before the request runs on. With `kill` the
+ * first of the two requests that asks the cloud for anything is killed and typed once more.
  */
 export async function recoverByRequest(
   scene: Scene,
   next: NextRequest,
-  isSecond: boolean,
-): Promise<Recovered> {
-  const recovered = await typed(scene, next, isSecond);
+  kill?: Picker,
+): Promise<KilledRecovery> {
+  const recovered = await typed(scene, next, kill);
   const laws = [...recovered.verdict.laws, ...next.problems, ...scene.lawProblems()];
   return { ...recovered, verdict: { ...recovered.verdict, laws } };
 }
 
-async function typed(scene: Scene, next: NextRequest, isSecond: boolean): Promise<Recovered> {
+async function typed(scene: Scene, next: NextRequest, kill?: Picker): Promise<KilledRecovery> {
   const { operation, verb, progress, words } = next;
+  const second = kill && (await scene.killSomewhere(words, kill));
+  const isSecond = second !== undefined;
+  const where = second && { second };
   const before = { hosts: hostsAlive(scene), numbers: await numbersOf(scene) };
   const ended = await scene.run(words);
   const endings = endingsAfter(operation, verb, { progress, isSecond });
@@ -175,13 +185,16 @@ async function typed(scene: Scene, next: NextRequest, isSecond: boolean): Promis
     one.kind === "reaches" && one.place.kind === "manifests" ? [one.place] : [],
   );
   // The killed one may have come to its end.
-  const isDoneBefore = isSecond && isDone(scene, next);
+  const isDoneBefore = isSecond && (await isForgotten(scene, next));
   if (goal !== undefined && (ended.code === 0 || isDoneBefore)) {
     // An adoption that was cut off is finished by the next up, which may replace hosts.
     const staying = operation.verb === "adopt" ? new Set<string>() : before.hosts;
     const reached = await followUp(scene, next, { goal, staying });
     const isWell = verdictProblems(reached.verdict).length === 0;
-    return verb === "forgetAmiss" && isWell ? again(scene, next, goal) : reached;
+    return {
+      ...(verb === "forgetAmiss" && isWell ? await again(scene, next, goal) : reached),
+      ...where,
+    };
   }
   const numbers = await numbersOf(scene);
   const isUnchanged = ended.changes === 0 && isDeepStrictEqual(numbers, before.numbers);
@@ -190,7 +203,8 @@ async function typed(scene: Scene, next: NextRequest, isSecond: boolean): Promis
     return nowhere(`${words.words} ${what}: ${lastWords(ended.said)}`);
   }
   const there = await carriedOn(scene, next, isSecond);
-  return there.place?.kind === "manifests" ? again(scene, next, there.place) : there;
+  if (there.place?.kind !== "manifests") return { ...there, ...where };
+  return { ...(await again(scene, next, there.place, isSecond ? undefined : kill)), ...where };
 }
 
 function isRefusedAs(ending: ExpectedEnding, { code }: Ended): boolean {
@@ -226,7 +240,8 @@ async function again(
   scene: Scene,
   { verb, pick }: NextRequest,
   goal: Manifests,
-): Promise<Recovered> {
+  kill?: Picker,
+): Promise<KilledRecovery> {
   const about = await requestAtRest(scene, verb, { objects: goal.objects, pick });
   const accident = pick("accident")(amiss[verb]);
   let { words } = about;
@@ -241,15 +256,22 @@ async function again(
     words = { ...words, words: `${words.words} after ${accident} of ${meets.name}` };
   }
   const staying = hostsAlive(scene);
+  const second = kill && (await scene.killSomewhere(words, kill));
+  const where = second && { second };
+  // The killed one may have come to its end.
+  const isDoneBefore = second !== undefined && (await isForgotten(scene, about));
   const failed = failureOf(words, await scene.run(words));
-  if (failed !== undefined) return nowhere(failed);
-  return followUp(scene, { ...about, words }, { goal, staying });
+  if (failed !== undefined && !isDoneBefore) return { ...nowhere(failed), ...where };
+  return { ...(await followUp(scene, { ...about, words }, { goal, staying })), ...where };
 }
 
-/** What a request was meant to do is done. */
-function isDone(scene: Scene, { verb, host }: RecordsRequest): boolean {
-  const { token } = scene.sandbox.rows().find(({ id }) => id === host) ?? {};
-  return (token === "") !== (verb === "import");
+/** Whether a host was forgotten: then the same words are refused, since they name no record. */
+async function isForgotten(
+  { sandbox, stack }: Scene,
+  { verb, host }: RecordsRequest,
+): Promise<boolean> {
+  const { resources = [] } = await sandbox.lastGoodDeployment(stack);
+  return verb !== "import" && resources.every(({ id }) => id !== host);
 }
 
 interface Done {
@@ -297,8 +319,8 @@ async function followUp(
 /** The tags of the host as the request has to leave them. */
 function tagProblems(scene: Scene, request: RecordsRequest): string[] {
   const row = scene.sandbox.rows().find(({ id }) => id === request.host);
-  const isDead = row?.state === "terminated";
-  if (isDead || isDone(scene, request)) return [];
+  const isTagged = row?.token !== "";
+  if (row?.state === "terminated" || isTagged === (request.verb === "import")) return [];
   return [`${request.words.words}: host ${request.host} is tagged as ${row?.name} afterwards`];
 }
 
