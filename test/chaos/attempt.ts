@@ -1,9 +1,10 @@
 import type { Command } from "../scenario/command.js";
-import { type Boundary, boundaryBefore, BoundaryMissed } from "./boundary.js";
+import { type Boundary, boundaryBefore, BoundaryMissed, boundaryText } from "./boundary.js";
 import { isCopyable } from "./chaos-fault.js";
 import type { Operation } from "./operation.js";
 import { type Place, placeOf, placeText } from "./place.js";
-import type { Picker } from "./random.js";
+import { pickBy, type Picker } from "./random.js";
+import { endReleased, nextRequest, recoverByRequest } from "./records-request.js";
 import {
   finalDestroy,
   judgeAt,
@@ -14,6 +15,7 @@ import {
   wordsOf,
   wordsOfOperation,
 } from "./recovery.js";
+import { isRequest } from "./request-verbs.js";
 import type { Aim, Scene } from "./scene.js";
 import { stuckWith, verdictProblems } from "./verdict.js";
 
@@ -22,7 +24,7 @@ export interface Job {
   readonly aim: Aim;
   readonly ways: readonly NextCommand[];
   /** The recovery is killed as well, at a boundary of its own that this picks. */
-  readonly again?: Picker;
+  readonly again?: Picker | undefined;
   /** In the end everything is destroyed. */
   readonly destroys?: boolean;
   /** The same words, once they have reached their target, are typed again. */
@@ -138,11 +140,8 @@ async function recoverOnce(
   const scene = isShared ? await left.copy() : left;
   try {
     const { operation } = aim;
-    const second =
-      again === undefined
-        ? undefined
-        : await scene.killSomewhere(wordsOf(operation, recovery, scene.stack), again);
-    let recovered = await recover(scene, { operation, recovery, isSecond: second !== undefined });
+    const { second, ...first } = await recoverBy(scene, { aim, recovery, again });
+    let recovered: Recovered = first;
     if (killed !== undefined && !isShared && recovered.place !== undefined) {
       await scene.letGoOn(aim.fault, killed);
       recovered = await judgedByLaws(scene, recovered.place);
@@ -152,6 +151,7 @@ async function recoverOnce(
       recovered = { ...recovered, verdict: await judgeRepeated(scene, operation) };
     }
     if (destroys === true && isWell) {
+      if (isRequest(recovery)) await endReleased(scene);
       recovered = await finalDestroy(scene, operation, recovered);
     }
     const rest = { hit: true, seconds: secondsSince(begin) };
@@ -159,6 +159,27 @@ async function recoverOnce(
   } finally {
     if (isShared) await scene.close();
   }
+}
+
+/** Runs the command that comes next; with `again` it is killed once before. */
+async function recoverBy(
+  scene: Scene,
+  { aim, recovery, again }: Pick<Job, "aim" | "again"> & { readonly recovery: NextCommand },
+): Promise<Pick<Result, keyof Recovered | "second">> {
+  const { operation, boundary, fault } = aim;
+  if (isRequest(recovery)) {
+    const point = [operation.name, boundaryText(boundary), fault, recovery];
+    const pick = (purpose: string) => pickBy(0, ...point, purpose);
+    const next = await nextRequest(scene, { operation, verb: recovery, pick });
+    return recoverByRequest(scene, next, again);
+  }
+  const words = wordsOf(operation, recovery, scene.stack);
+  const second = again && (await scene.killSomewhere(words, again));
+  const isSecond = second !== undefined;
+  return {
+    ...(await recover(scene, { operation, recovery, isSecond })),
+    ...(second && { second }),
+  };
 }
 
 function secondsSince(begin: number): number {

@@ -37,7 +37,7 @@ export function boundaryBefore(boundary: Boundary): Boundary | undefined {
   return boundary.nth === 1 ? undefined : { ...boundary, nth: boundary.nth - 1 };
 }
 
-const cloudCalls = ["create", "get", "list", "update", "terminate"];
+const cloudCalls = ["create", "get", "list", "update", "terminate", "disown", "mark"];
 
 /** The boundaries around all calls in a ledger, in its order. A call that fails by fault has none. */
 export function callBoundaries(ledger: readonly LedgerRow[]): Boundary[] {

@@ -7,8 +7,9 @@ import { record, ChaosStage, workOff } from "./campaign.js";
 import type { ChaosFault } from "./chaos-fault.js";
 import { jobsOf, type Matrix, type Recording } from "./jobs.js";
 import { type OperationName, rolloutNames } from "./operation.js";
-import { seedOf } from "./random.js";
+import { pickBy, seedOf } from "./random.js";
 import { hasPassed, problemText, resultLine } from "./report.js";
+import { requestVerbs } from "./request-verbs.js";
 
 const seed = seedOf(process.env, Date.now());
 const quickstart = join(repository, "examples", "quickstart");
@@ -113,6 +114,13 @@ describe(`a sample of chaos, seed ${seed}`, () => {
     const recording = await recordingOf(quickstart, "scale");
     const matrix: Partial<Matrix> = { faults, at: "after create", recoveries: ["rollback"] };
     assertPassed(await run(quickstart, [recording], matrix), 5);
+  });
+
+  it(`scale: killed, then a request for records alone, seed ${seed}`, async () => {
+    const recording = await recordingOf(quickstart, "scale");
+    const recovery = pickBy(seed, "request")(requestVerbs);
+    const recoveries = recovery === undefined ? [] : [recovery];
+    assertPassed(await run(quickstart, [recording], { points: 1, recoveries }), 1);
   });
 
   it("scale: killed twice in a row", async () => {

@@ -273,7 +273,19 @@ describe("the options of chaos", () => {
     assert.deepEqual(options?.recoveries, ["old"]);
   });
 
-  for (const args of [["--points", "some"], ["--kills", "axe"], ["--unknown"], ["--seed", "x"]]) {
+  it("leave requests for records alone to the local cloud", () => {
+    const isForget = (...args: string[]) => readOptions(args)?.recoveries?.includes("forget");
+    assert.equal(isForget("--matrix"), true);
+    assert.equal(isForget("--matrix", "--provider", "aws"), false);
+  });
+
+  for (const args of [
+    ["--points", "some"],
+    ["--kills", "axe"],
+    ["--unknown"],
+    ["--seed", "x"],
+    ["--provider", "aws", "--recoveries", "import"],
+  ]) {
     it(`refuse ${args.join(" ")}`, () => assert.throws(() => readOptions(args), BadUsage));
   }
 });

@@ -55,6 +55,14 @@ describe("what a command has to do after a kill", () => {
     ["adopt", "begun", "rollback", ["0 found"]],
     ["adopt", "begun", "same", ["0 target"]],
     ["adopt", "untouched", "destroy", ["5 found"]],
+    ["scale", "untouched", "import", ["0 previous"]],
+    ["scale", "begun", "forget", ["1 open"]],
+    ["scale", "committed", "forget", ["0 target", "1 open"]],
+    ["failing", "committed", "forgetAmiss", ["0 previous", "1 open"]],
+    ["create", "untouched", "import", ["1 nothing"]],
+    ["destroy", "begun", "forget", ["1 open"]],
+    ["destroy", "committed", "forget", ["1 nothing"]],
+    ["adopt", "untouched", "import", ["any but 0 found"]],
   ];
   for (const [name, progress, recovery, want] of cases) {
     it(`${name}, ${progress}, then ${recovery}: ${want.join(" or ")}`, () => {

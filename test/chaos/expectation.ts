@@ -56,6 +56,10 @@ export function endingsOf(
       return [reaches(placeOf("target", target ?? previous))];
     case "plain":
       return afterPlain(operation, progress);
+    case "forget":
+    case "forgetAmiss":
+    case "import":
+      return afterRequest(operation, progress);
   }
 }
 
@@ -138,6 +142,31 @@ function afterRollbackTo(
   if (progress !== "committed") return [reaches(asked)];
   if (verb === "destroy") return [refuses(nothing, failed)];
   return crosses === true ? [refuses(there, badInput), reaches(asked)] : [reaches(asked)];
+}
+
+/**
+ * A request that changes records alone goes on with nothing that is open, and needs a revision. The place is the one whose manifests stay
+ * wanted.
+ */
+function afterRequest(
+  { verb, target, previous, revisions, undisturbed }: Operation,
+  progress: OperationProgress,
+): readonly ExpectedEnding[] {
+  switch (progress) {
+    case "untouched":
+      if (verb === "adopt") return [refusesSomehow(found)];
+      if (revisions.length === 0) return [refuses(nothing, failed)];
+      return [reaches(placeOf("previous", previous))];
+    case "begun":
+    case "beyond":
+      return [refuses(open, failed)];
+    case "committed": {
+      if (verb === "destroy") return [refuses(nothing, failed)];
+      const isBack = undisturbed.code === 1 && verb !== "adopt";
+      const place = isBack ? placeOf("previous", previous) : placeOf("target", target);
+      return [reaches(place), refuses(open, failed)];
+    }
+  }
 }
 
 function isDone(progress: OperationProgress): boolean {

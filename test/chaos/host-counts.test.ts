@@ -196,6 +196,18 @@ describe("how many hosts there are and serve at every instant", () => {
       want: [/makes gpu-22222222-1 while gpu-11111111-1 serves the same machine/],
     },
     {
+      name: "a machine gets another host after the old one was released",
+      entries: [["disown", gpu, "disowned"], ...made(otherGpu)],
+      typed: typedAs([{ ...replaces, steps: [step("create", otherGpu)] }]),
+      want: [],
+    },
+    {
+      name: "a machine gets another host beside the one that it was given by an import",
+      entries: [["mark", web2, "marked"], ...made(web2.replace("11111111", "22222222"))],
+      typed: typedAs([planOf({ machines: [...more, machine("gpu")] })]),
+      want: [/makes web-aaaaaaaa-2-22222222-1 while web-aaaaaaaa-2-11111111-1 serves/],
+    },
+    {
       name: "a machine gets a third host",
       entries: [...made(otherGpu), ...made(thirdGpu)],
       typed: typedAs([{ ...replaces, steps: [...replaces.steps, step("delete", otherGpu)] }]),

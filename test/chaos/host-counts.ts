@@ -101,6 +101,15 @@ class Roll {
       case "rejected":
         this.hosts.delete(id);
         return host;
+      case "disowned":
+        this.hosts.delete(id);
+        return undefined;
+      case "marked": {
+        const machine = machineOf(name);
+        const group = this.groupOf(machine);
+        this.hosts.set(id, { id, name, machine, group, serves: true, isCommitted: false });
+        return undefined;
+      }
       default:
         return undefined;
     }

@@ -70,6 +70,8 @@ const begun = 2;
 describe("the laws of the ledger", () => {
   const up = (more: Partial<Typed>) => typedAs("up", { from: begun, to: begun, ...more });
   const rollback = (more: Partial<Typed>) => typedAs("rollback", { leads: "back", ...more });
+  const forget = (more: Partial<Typed>) =>
+    typedAs("state forget", { leads: "records", from: begun, ...more });
   const cases: { name: string; course: Course; want: RegExp[] }[] = [
     {
       name: "a host goes as the plan says",
@@ -243,6 +245,24 @@ describe("the laws of the ledger", () => {
       name: "a recovery loses a member without a word",
       course: courseOf([terminated("cp")], up({}), typedAs("up again", { from: 2 })),
       want: [/terminates cp, which no plan/, /loses cp, a member/],
+    },
+    {
+      name: "a request for records alone releases a host",
+      course: courseOf([["disown", "web", "disowned"]], forget({})),
+      want: [],
+    },
+    {
+      name: "a request for records alone changes a host",
+      course: courseOf([updated("web")], forget({})),
+      want: [/"state forget" did update web, and changes records alone/],
+    },
+    {
+      name: "a request for records alone deletes a host that its plan names",
+      course: courseOf(
+        [terminated("web")],
+        forget({ plans: [planOf({ steps: [step("delete", "web")] })] }),
+      ),
+      want: [/"state forget" did terminate web, and changes records alone/],
     },
     {
       name: "another cluster's host is judged elsewhere",

@@ -14,8 +14,8 @@ import { hostCountProblems, type SetBounds } from "./host-counts.js";
 /** One command of a point, with its part of the ledger: entries after `from` up to `to`. */
 export interface Typed extends Announcement {
   readonly words: string;
-  /** Where it leads: to manifests or a revision, back from what is open, or to nothing at all. */
-  readonly leads: "forward" | "back" | "away";
+  /** Where it leads: to manifests or a revision, back from what is open, to nothing at all, or to other records of the same hosts. */
+  readonly leads: "forward" | "back" | "away" | "records";
   /** One pass does it all, so that what is new comes before anything goes, whatever bounds say. */
   readonly inline?: true;
   readonly from: number;
@@ -45,6 +45,7 @@ export function lawProblems(course: Course): string[] {
     ...unannounced(ends),
     ...unrestored(course, ends),
     ...lostMembers(course, ends),
+    ...changedBesideRecords(course),
     ...hostCountProblems(course),
   ];
 }
@@ -139,6 +140,19 @@ function lostMembers(course: Course, ends: readonly Termination[]): string[] {
     .map(({ by, entry }) => `"${by.words}" loses ${entry.name}, a member of the control plane`);
 }
 
+/** A request that changes records and ownership tags alone creates, updates and terminates no resource of any cluster. */
+function changedBesideRecords({ ledger, typed }: Course): string[] {
+  return typed
+    .filter(({ leads }) => leads === "records")
+    .flatMap(({ words, from, to }) =>
+      ledger
+        .filter(({ seq, effect }) => seq > from && seq <= to && changing.has(effect))
+        .map(({ call, name }) => `"${words}" did ${call} ${name}, and changes records alone`),
+    );
+}
+
+const changing: ReadonlySet<string> = new Set(["created", "updated", "terminated"]);
+
 /** A destroy without a plan says that everything goes. */
 function letsGo(by: Typed, plans: readonly Announced[], key: string, id: string | null): boolean {
   if (by.leads === "away" && by.plans.length === 0) return true;
@@ -187,7 +201,7 @@ export function changesBeforeBegin(course: Course, typed: Typed): string[] {
   const [made, removed] = [idsOf("created"), idsOf("terminated")];
   if (made.size > 0 && [...made].every((id) => removed.has(id))) return [];
   return entries
-    .filter(({ effect }) => ["created", "updated", "terminated"].includes(effect))
+    .filter(({ effect }) => changing.has(effect))
     .map(({ call, name }) => `"${typed.words}" did ${call} ${name} before it was begun`);
 }
 

@@ -23,13 +23,15 @@ type Case = readonly [
   want: RegExp,
 ];
 
-const after = (what: string, name: string): Boundary => ({
-  side: "after",
+const at = (side: Boundary["side"], what: string, name: string): Boundary => ({
+  side,
   kind: "call",
   what,
   name,
   nth: 1,
 });
+const after = (what: string, name: string) => at("after", what, name);
+const before = (what: string, name: string) => at("before", what, name);
 const lagging = join(repository, "test", "chaos", "scenarios", "lagging");
 const quickstart = join(repository, "examples", "quickstart");
 const member = "cp-0-7ca2dcf0-1";
@@ -50,6 +52,9 @@ const cases: readonly Case[] = [
   ["noUndoLine", quickstart, ["upgrade", "tree"], after("update", member), "rollback", /stuck: rollback exits with .* has to refuse with 65/],
   ["noLockRelease", quickstart, ["scale", "tree"], after("create", third), "same", /stuck: scale exits with 5/],
   ["everybodysDestroy", quickstart, ["scale", "tree"], after("create", third), "destroy", /laws: terminate of neighbour\/quickstart /],
+  ["forgetCarriesAllOut", quickstart, ["scale", "tree"], before("create", third), "forgetAmiss", /laws: "state forget \S+ after recordedDrift of \S+" did terminate /],
+  ["forgetCommitsTooSoon", quickstart, ["scale", "tree"], after("create", third), "forgetAmiss", /stuck: up after .* after lostRecord of \S+: host \S+ ran before and is gone/],
+  ["releaseDeletes", quickstart, ["scale", "tree"], after("create", third), "forget", /laws: "state forget \S+" did terminate /],
 ];
 
 const shared = (name: string) => join(repository, "test", "chaos", "scenarios", name);

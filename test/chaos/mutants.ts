@@ -1,5 +1,21 @@
 import { copyEdited, type Edit } from "../support/mutant.js";
 
+/** The handlers of a request for records do whatever its passes ask for. */
+const handlersChangeAll = {
+  find: "recordsOnly: changesRecordsOnly(this.goal.transaction.goal),",
+  replace: "",
+} as const;
+
+/** A request for records plans like an `up`, and no pass is held against law 20. */
+const unguardedRequest = [
+  handlersChangeAll,
+  {
+    find: "changesRecordsOnly(given.goal) && planGoal",
+    replace: 'given.goal.kind === "adopt" && planGoal',
+  },
+  { find: "assertStepsAsPlanned(plan, allowed);", replace: "" },
+] as const;
+
 /**
  * Protections that can be taken out. Where one stands behind the other, both go: what chaos has to
  * notice is that nothing protects any more.
@@ -132,6 +148,21 @@ export const mutants = {
   ],
   /** What is recorded twice is deleted with the record that Pulumi has replaced. */
   recordedOnce: [{ find: "recordedTwice: recordedTwice(this.state, deletions),", replace: "" }],
+  /** A request for records plans like an `up`, and its commit deletes what the other steps are about. */
+  forgetCarriesAllOut: [
+    ...unguardedRequest,
+    {
+      find: 'const going = open.filter(({ kind }) => kind === "delete");\n    const reason = done',
+      replace: "const going = open;\n    const reason = done",
+    },
+  ],
+  /** A request for records plans like an `up`, and commits while creations of its plan are open. */
+  forgetCommitsTooSoon: [...unguardedRequest],
+  /** A host that is to be released is deleted. */
+  releaseDeletes: [
+    handlersChangeAll,
+    { find: "letGo: new Set(this.goal.transaction.letGo)", replace: "letGo: new Set()" },
+  ],
   /** Nobody asks whether others have written since the records were read. */
   staleReader: [{ find: "if (!sameRecords(read, now))", replace: "if (false)" }],
 } as const satisfies Record<string, readonly Edit[]>;

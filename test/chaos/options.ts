@@ -8,6 +8,7 @@ import {
 import { type ChaosFault, powerLosses } from "./chaos-fault.js";
 import { type OperationName, operationNames, rolloutNames } from "./operation.js";
 import { recoveries, type NextCommand } from "./recovery.js";
+import { isRequest } from "./request-verbs.js";
 
 const rolloutScenario = "test/chaos/scenarios/rollouts";
 const matrixScenarios = ["examples/quickstart", rolloutScenario, "test/chaos/scenarios/sets"];
@@ -105,16 +106,23 @@ export function readOptions(args: readonly string[]): Options | undefined {
     seed: wholeNumber("--seed", values.seed),
     at: values.at,
     faults: words.flatMap((word) => kills[word] ?? []),
-    recoveries:
-      values.recoveries === undefined
-        ? undefined
-        : list("--recoveries", values.recoveries, recoveries),
+    recoveries: recoveriesOf(provider, values),
     double: wholeNumber("--double", values.double),
     backend: oneOf("--backend", values.backend, ["file", "watched", "s3"]),
     contestant: oneOf("--contestant", values.contestant, ["capstan", "pulumi"]),
     workers: wholeNumber("--workers", values.workers),
     out: values.out,
   };
+}
+
+/** Accidents happen to the local cloud alone, and so do requests that follow them. Throws BadUsage. */
+function recoveriesOf(
+  provider: Options["provider"],
+  { recoveries: text, matrix }: { readonly recoveries?: string; readonly matrix: boolean },
+): Options["recoveries"] {
+  const known = provider === "aws" ? recoveries.filter((one) => !isRequest(one)) : recoveries;
+  if (text !== undefined) return list("--recoveries", text, known);
+  return matrix ? known : undefined;
 }
 
 /** All operations on each scenario, and of a sample the same share of each. */

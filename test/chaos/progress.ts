@@ -30,22 +30,30 @@ export function progressIn({ verb }: Pick<Operation, "verb">, traces: Traces): O
   return isPastNoReturn ? "beyond" : "begun";
 }
 
+/** The numbers of the recorded Transaction and Revision; 0 for none. */
+export async function numbersOf({
+  sandbox,
+  stack,
+}: Scene): Promise<Pick<Traces, "transaction" | "revision">> {
+  const { resources = [] } = await sandbox.lastGoodDeployment(stack);
+  const numberOf = (kind: string) =>
+    Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);
+  return { transaction: numberOf("Transaction"), revision: numberOf("Revision") };
+}
+
 /** Reads the traces of an operation, and tells what it did before it had begun. */
 export async function progressOf(
   scene: Scene,
   operation: Operation,
 ): Promise<{ readonly progress: OperationProgress; readonly problems: readonly string[] }> {
-  const { resources = [] } = await scene.sandbox.lastGoodDeployment(scene.stack);
-  const numberOf = (kind: string) =>
-    Number(resources.find(({ type }) => type.endsWith(`:${kind}`))?.inputs?.["number"] ?? 0);
+  const { transaction, revision } = await numbersOf(scene);
   const { course } = scene;
   const first = course.typed[0];
   const early = first === undefined ? [] : changesBeforeBegin(course, first);
   const before = operation.revisions.length;
-  const transaction = numberOf("Transaction");
   const progress = progressIn(operation, {
     transaction,
-    revision: numberOf("Revision"),
+    revision,
     before,
     hasChanged: early.length > 0,
     isPastNoReturn:

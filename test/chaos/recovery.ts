@@ -4,12 +4,14 @@ import { type Operation, startDestroy, startPlainUp, startRollback, startUp } fr
 import { type Place, placeOf, placeText } from "./place.js";
 import { type OperationProgress, progressOf } from "./progress.js";
 import { type Ended, exitCodeOf, type Scene, type Words } from "./scene.js";
+import { requestVerbs, type RequestVerb } from "./request-verbs.js";
 import { type ChaosTarget, writeTarget } from "./targets.js";
 import { stuckWith, type PlaceVerdict, verdictProblems } from "./verdict.js";
 
 /**
  * What people type next: the same words; `up` with the manifests of where it went, of before, or with
- * others; rollback, rollback --to; destroy; up --adopt after the state was lost; a plain `pulumi up`.
+ * others; rollback, rollback --to; destroy; up --adopt after the state was lost; a plain `pulumi up`. Requests that change
+ * records and ownership tags alone are in records-request.ts.
  */
 export const recoveries = [
   "same",
@@ -21,8 +23,12 @@ export const recoveries = [
   "destroy",
   "adopt",
   "plain",
+  ...requestVerbs,
 ] as const;
 export type NextCommand = (typeof recoveries)[number];
+
+/** Commands whose words an operation alone says. */
+type PlainCommand = Exclude<NextCommand, RequestVerb>;
 
 /** Those that are tried unless others are asked for. */
 export const usualRecoveries: readonly NextCommand[] = ["same", "old", "third", "rollback"];
@@ -42,6 +48,9 @@ export function isPossible(recovery: NextCommand, operation: Operation): boolean
     case "old":
     case "third":
     case "adopt":
+    case "forget":
+    case "forgetAmiss":
+    case "import":
       return true;
     case "up":
       return verb !== "up" && target !== undefined;
@@ -56,7 +65,7 @@ export function isPossible(recovery: NextCommand, operation: Operation): boolean
 }
 
 /** What is typed for it. */
-export function wordsOf(operation: Operation, recovery: NextCommand, stack: string): Words {
+export function wordsOf(operation: Operation, recovery: PlainCommand, stack: string): Words {
   const { name, previous, third, target } = operation;
   const up = (words: string, to: ChaosTarget, ...args: string[]): Words => ({
     words,
@@ -116,7 +125,7 @@ function plainWords(stack: string, to: NonNullable<ChaosTarget>): Words {
 /** What comes after a crash. */
 export interface Comeback {
   readonly operation: Operation;
-  readonly recovery: NextCommand;
+  readonly recovery: PlainCommand;
   /** The recovery itself was killed once before. */
   readonly isSecond: boolean;
 }
@@ -142,7 +151,7 @@ function leadingAsItIs(words: Words, progress: OperationProgress): Words {
 }
 
 /** A recovery that was killed may have been at its end, or nowhere, when the next one came. */
-function endingsAfter(
+export function endingsAfter(
   operation: Operation,
   recovery: NextCommand,
   { progress, isSecond }: { readonly progress: OperationProgress; readonly isSecond: boolean },
@@ -163,7 +172,8 @@ interface Judged {
   readonly words: string;
 }
 
-async function judgeEnding(
+/** Judges where a command has ended: at the place of the first ending that fits and holds. */
+export async function judgeEnding(
   scene: Scene,
   operation: Operation,
   { ended, endings, words }: Judged,
@@ -274,7 +284,8 @@ function numbersIn(line: string): number[] {
   return transactions.filter(({ reach }) => reach !== "never").map(({ number }) => number);
 }
 
-function nowhere(...stuck: string[]): Recovered {
+/** A run that has ended where none may end. */
+export function nowhere(...stuck: string[]): Recovered {
   return { place: undefined, verdict: stuckWith(...stuck) };
 }
 

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
+import { DatabaseSync, type SQLOutputValue } from "node:sqlite";
 import { stringify } from "yaml";
 import type { CloudRow, LedgerRow } from "./ledger-judge.js";
 import type { Sandbox } from "./sandbox.js";
@@ -46,6 +46,22 @@ export function plantNamesakes({ cloudFile }: Sandbox, cluster: string): Readonl
   return addTwins(cloudFile, cluster, { prefix: "namesake-", cluster });
 }
 
+/** A host like another one that bears no ownership tags, as a user makes one by hand. Answers its id. */
+export function plantUntagged(sandbox: Sandbox, like: string): string {
+  const { cloudFile } = sandbox;
+  const prefix = `untagged${sandbox.rows().length}-`;
+  const id = `${prefix}${like}`;
+  const ids = addRows(cloudFile, { prefix, column: "id", value: like }, ({ status }) => ({
+    cluster: "",
+    cluster_uid: "",
+    name: "",
+    token: "",
+    status: String(status).replaceAll(like, id),
+  }));
+  if (ids.size === 0) throw new Error(`${like} does not run`);
+  return id;
+}
+
 /** Twins of all that a cluster has, as another one's of the same name in a namespace that nobody has. */
 export function addStrangers(cloudFile: string, cluster: string): void {
   const name = cluster.slice(cluster.indexOf("/") + 1);
@@ -67,30 +83,49 @@ function addTwins(
   of: string,
   { prefix, cluster }: { readonly prefix: string; readonly cluster: string },
 ): ReadonlySet<string> {
+  return addRows(cloudFile, { prefix, column: "cluster", value: of }, (row) => ({
+    token: `${prefix}${String(row["token"])}`,
+    cluster,
+    cluster_uid: `${prefix}${String(row["cluster_uid"])}`,
+  }));
+}
+
+type Columns = Readonly<Record<string, SQLOutputValue>>;
+
+interface Originals {
+  readonly prefix: string;
+  readonly column: "id" | "cluster";
+  readonly value: string;
+}
+
+/** Copies of rows that live, with ids and some columns of their own; a copy refers to copies. Answers their ids. */
+function addRows(
+  cloudFile: string,
+  { prefix, column, value }: Originals,
+  columnsOf: (row: Columns) => Columns,
+): ReadonlySet<string> {
   const database = new DatabaseSync(cloudFile, { timeout: 5_000 });
   try {
     const rows = database
-      .prepare("SELECT * FROM resources WHERE cluster = ? AND state <> 'terminated'")
-      .all(of);
+      .prepare(`SELECT * FROM resources WHERE ${column} = ? AND state <> 'terminated'`)
+      .all(value);
     const ids = rows.map(({ id }) => String(id));
-    const twinned = (text: string) =>
+    const copied = (text: string) =>
       ids.reduce((all, id) => all.replaceAll(`"${id}"`, `"${prefix}${id}"`), text);
     for (const row of rows) {
-      const twin = {
+      const copy = {
         ...row,
         id: `${prefix}${String(row["id"])}`,
-        token: `${prefix}${String(row["token"])}`,
-        cluster,
-        cluster_uid: `${prefix}${String(row["cluster_uid"])}`,
-        spec: twinned(String(row["spec"])),
-        status: twinned(String(row["status"])),
+        spec: copied(String(row["spec"])),
+        status: copied(String(row["status"])),
+        ...columnsOf(row),
       };
-      const columns = Object.keys(twin);
+      const columns = Object.keys(copy);
       database
         .prepare(
           `INSERT INTO resources (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
         )
-        .run(...Object.values(twin));
+        .run(...Object.values(copy));
     }
     return new Set(ids.map((id) => `${prefix}${id}`));
   } finally {
