@@ -57,6 +57,35 @@ describe("expansion", () => {
   });
 });
 
+describe("two hosts of one machine, which an adoption has found", () => {
+  const [first, second] = expand([machineSet("db", 2)]);
+  const found = (missing?: "host"): RecordedMachine[] => {
+    if (first === undefined || second === undefined) throw new Error("a set of two has two");
+    const original = missing === undefined ? second : { ...second, missing };
+    return [first, original, { ...second, name: "db-1-a830c4ef-1" }];
+  };
+  const expanded = (recorded: readonly RecordedMachine[], replicas = 2) => {
+    const desired = desiredOf([cluster(), machineSet("db", replicas)]);
+    return expandObjects(desired, recorded, templateJudge(localProvider(), desired.cluster));
+  };
+
+  it("leave the set the one under the machine's own name", () => {
+    const { machines, going } = expanded(found());
+    assert.deepEqual(namesOf(machines), ["db-0", "db-1"]);
+    const reason = { kind: "double", of: "db-1" };
+    assert.deepEqual(going, [{ name: "db-1-a830c4ef-1", reason }]);
+  });
+
+  it("leave it the one that serves, under the name that it has", () => {
+    const { machines } = expanded(found("host"));
+    assert.deepEqual(namesOf(machines), ["db-0", "db-1-a830c4ef-1"]);
+  });
+
+  it("count as one machine where the set is to have more", () => {
+    assert.deepEqual(namesOf(expanded(found(), 3).machines), ["db-0", "db-1", "db-2"]);
+  });
+});
+
 describe("scaling a set", () => {
   const three = expand([machineSet("db", 3)]);
 

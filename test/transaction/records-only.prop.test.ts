@@ -24,11 +24,6 @@ describe("law 20: a commit carries nothing else out", () => {
       "return false;",
     ],
     [
-      "an adoption that keeps a host of before a rotation",
-      "rank(machine) > rank(other)",
-      "rank(machine) < rank(other)",
-    ],
-    [
       "a request for records that plans like an up",
       "changesRecordsOnly(given.goal) && planGoal",
       'given.goal.kind === "adopt" && planGoal',
