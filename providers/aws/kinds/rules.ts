@@ -110,6 +110,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     instanceProfile: replace("an instance keeps its profile"),
     keyName: replace("an instance keeps its key pair"),
     publicIp: replace("an address is given at the launch"),
+    sourceDestCheck: inPlace,
     rootVolume: replace("the root volume is made with its instance"),
     metadata: inPlace,
     spot: replace("an instance stays spot or on demand"),

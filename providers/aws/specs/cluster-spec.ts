@@ -176,6 +176,14 @@ export const awsClusterSpec = Type.Object(
           "What the pod network needs between hosts; BGP and IP-in-IP, as Calico does, without.",
       }),
     ),
+    nodePortCidrs: Type.Optional(
+      Type.Array(range("A range."), {
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          "From where node ports 30000 to 32767 of all hosts can be reached, beside the cluster's own hosts and load balancers that controllers make; from nowhere else without.",
+      }),
+    ),
     hostSecrets: Type.Optional(
       stringEnum(["secretsManager", "userData"], {
         description:
