@@ -136,7 +136,8 @@ export const awsClusterSpec = Type.Object(
     ),
     natGateways: stringEnum(["perZone", "one", "none"], {
       default: "perZone",
-      description: "Ways out for the private subnets that are made: each costs by the hour.",
+      description:
+        "Ways out for the private subnets that are made. Each NAT gateway costs tens of USD a month, and by the GB that goes through it: perZone has one in each zone and goes on without a zone, one is the cheapest for private hosts.",
     }),
     apiServer: Type.Optional(
       closed(
