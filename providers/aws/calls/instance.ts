@@ -96,7 +96,6 @@ function shownInstance(instance: Instance): Found {
     status: present({
       address: PrivateIpAddress,
       name: textOrNothing(instance.PrivateDnsName),
-      publicRange: instance.PublicIpAddress && `${instance.PublicIpAddress}/32`,
       zone,
       providerId: zone === undefined ? undefined : `aws:///${zone}/${id}`,
     }),

@@ -129,13 +129,13 @@ export function isApiRule(name: string): boolean {
 }
 
 /** The rule that lets a public host in, by the address that EC2 has given it: it lives with the host. Pure. */
-export function hostRule(host: (output: string) => Ref): Satellite {
+export function hostRule(host: () => Ref): Satellite {
   const [fromPort, toPort] = [apiServerPort, apiServerPort];
   const spec = { groupId: groupId("apiServerLb"), protocol: "tcp", fromPort, toPort };
   return {
     kind: "AwsSecurityGroupRule",
     name: "api",
-    spec: { ...spec, cidr: host("publicRange") },
+    spec: { ...spec, instanceId: host() },
   };
 }
 

@@ -76,6 +76,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     fromPort: replace("another rule takes its place"),
     toPort: replace("another rule takes its place"),
     cidr: replace("another rule takes its place"),
+    instanceId: replace("another rule takes its place"),
     sourceGroupId: replace("another rule takes its place"),
   },
   AwsLoadBalancer: {

@@ -100,7 +100,7 @@ describe("what a cluster on AWS is compiled to", () => {
       [...ranges, "controlplane", "node", ...natZones].map((from) => `${ofApi}${from}`),
     );
     assert.equal(rules.length, 1);
-    assert.match(rules[0] ?? "", /^web-0 .*"fromPort":6443,"toPort":6443,"cidr":.*publicRange/);
+    assert.match(rules[0] ?? "", /^web-0 .*"fromPort":6443,"toPort":6443,"instanceId":.*web-0/);
   });
 
   it("makes no rules by address where they let in nothing more", () => {
