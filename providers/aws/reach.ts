@@ -5,7 +5,7 @@ import type {
   PreflightFinding,
 } from "../../src/provider/port.js";
 import type { AskEc2 } from "./calls/ec2-kind.js";
-import { waysOut, type WayOut } from "./calls/ways-out.js";
+import { waysOut, type EgressWay } from "./calls/ways-out.js";
 import { isApiRule, needsHostRules } from "./compile/groups.js";
 import { softwareOf } from "./compile/host.js";
 import { natNames } from "./compile/network.js";
@@ -113,7 +113,7 @@ async function lockedOut(ask: AskEc2, ctx: CallContext, reach: Reach): Promise<P
 
 function problemsOf(
   subnetId: string,
-  way: WayOut | undefined,
+  way: EgressWay | undefined,
   ranges: readonly string[],
 ): PreflightFinding[] {
   switch (way?.kind) {

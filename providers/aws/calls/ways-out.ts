@@ -4,7 +4,7 @@ import { eachPage } from "./ask.js";
 import { type AskEc2, filters } from "./ec2-kind.js";
 
 /** How hosts of a subnet reach the Internet, and with which public addresses, as far as AWS tells these. */
-export type WayOut =
+export type EgressWay =
   | { readonly kind: "nat"; readonly addresses: readonly string[] }
   /** `through`: id of an Internet gateway, a transit gateway, an instance and so on. */
   | { readonly kind: "other"; readonly through: string }
@@ -17,7 +17,7 @@ export async function waysOut(
   ask: AskEc2,
   ctx: CallContext,
   subnetIds: readonly string[],
-): Promise<ReadonlyMap<string, WayOut>> {
+): Promise<ReadonlyMap<string, EgressWay>> {
   const Filters = filters({ "subnet-id": subnetIds });
   const { Subnets = [] } = await ask(ctx, "DescribeSubnets", (ec2, options) =>
     ec2.describeSubnets({ Filters }, options),
@@ -36,7 +36,7 @@ export async function waysOut(
   );
 }
 
-function wayOf(routes: readonly Route[], nats: ReadonlyMap<string, readonly string[]>): WayOut {
+function wayOf(routes: readonly Route[], nats: ReadonlyMap<string, readonly string[]>): EgressWay {
   const route = routes.find(({ DestinationCidrBlock }) => DestinationCidrBlock === everywhere);
   if (route === undefined || route.State === "blackhole") return { kind: "none" };
   const { NatGatewayId } = route;

@@ -75,7 +75,8 @@ function runtimeRepository(
 
 /** Without a slash at its end. Pure. */
 export function baseOf(mirror: string | undefined, own: string): string {
-  return (mirror ?? own).replace(/\/+$/, "");
+  const base = mirror ?? own;
+  return base.endsWith("/") ? base.slice(0, -1) : base;
 }
 
 function packagesOfKubernetes(name: string, path: string, mirrors: AptMirrors): AptRepository {
