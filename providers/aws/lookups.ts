@@ -1,6 +1,9 @@
 import type { _InstanceType, Filter, RouteTable } from "@aws-sdk/client-ec2";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
+import { whoOf } from "./calls/marks.js";
+import { natAddresses, natsIn, routesOf, routeTablesIn } from "./calls/ways-out.js";
+import { needsHostRules } from "./compile/groups.js";
 import { present } from "../../src/provider/host-spec.js";
 import type { CallContext, LookupQuestion } from "../../src/provider/port.js";
 import type { AskEc2 } from "./calls/ec2-kind.js";
@@ -12,7 +15,7 @@ import type { AwsMachine } from "./specs/machine-spec.js";
 export const lookupInputs = {
   machine: ["instanceType", "image", "subnet", "securityGroups"],
   cluster: ["region", "vpc"],
-  clusterOnly: ["subnets", "subnetFilters", "securityGroups"],
+  clusterOnly: ["subnets", "subnetFilters", "securityGroups", "apiServer"],
 } as const;
 
 /** Canonical's accounts by partition. Source: documentation.ubuntu.com/aws, "Find Ubuntu images on AWS". */
@@ -75,13 +78,26 @@ async function findFor(
   const makesSubnets = cluster.subnets === undefined && subnetFilters === undefined;
   const zones = makesSubnets ? await zonesIn(ask, ctx) : undefined;
   const found = subnetFilters && (await subnetsBy(ask, ctx, [...subnetFilters, ...inVpc]));
+  const egress =
+    vpcId === undefined || !needsHostRules(cluster) ? undefined : await natRanges(ask, ctx, vpcId);
   return present({
+    egressRanges: egress,
     zones: zones?.length === 0 ? undefined : zones,
     vpcId: searched,
     subnetIds: subnetIds.length === 0 ? undefined : subnetIds,
     subnets: found?.map((one) => ({ ...one })),
     groupIds: Object.keys(groupIds).length === 0 ? undefined : groupIds,
   });
+}
+
+/**
+ * Ranges of the addresses that the NAT gateways of a VPC go out with, sorted. NAT gateways of clusters are left out: a cluster has
+ * rules for its own, and a rule for the same address would be refused as there already.
+ */
+async function natRanges(ask: AskEc2, ctx: CallContext, vpcId: string): Promise<string[]> {
+  const found = await natsIn(ask, ctx, [vpcId]);
+  const theirs = found.filter(({ Tags }) => whoOf(Tags) === undefined);
+  return theirs.flatMap((one) => natAddresses(one).map((address) => `${address}/32`)).sort();
 }
 
 /** So many zones a cluster without `zones` is spread over. */
@@ -113,10 +129,7 @@ async function subnetsBy(
     throw notFound("subnet", wanted, "correct subnetFilters, or name subnets by their ids");
   }
   const vpcs = [...new Set(Subnets.flatMap(({ VpcId }) => VpcId ?? []))];
-  const ofVpcs = [{ name: "vpc-id", values: vpcs }];
-  const { RouteTables = [] } = await ask(ctx, "DescribeRouteTables", (ec2, options) =>
-    ec2.describeRouteTables({ Filters: ec2Filters(ofVpcs) }, options),
-  );
+  const RouteTables = await routeTablesIn(ask, ctx, vpcs);
   const found = Subnets.map(({ SubnetId: id = "", AvailabilityZone: zone = "", VpcId }) => ({
     id,
     zone,
@@ -127,16 +140,8 @@ async function subnetsBy(
   );
 }
 
-/** By the table of the subnet, or the main one of its VPC. */
 function isPublic(tables: readonly RouteTable[], id: string, vpcId: string | undefined): boolean {
-  const own = tables.find(({ Associations = [] }) =>
-    Associations.some(({ SubnetId }) => SubnetId === id),
-  );
-  const main = tables.find(
-    ({ VpcId, Associations = [] }) => VpcId === vpcId && Associations.some(({ Main }) => Main),
-  );
-  const { Routes = [] } = own ?? main ?? {};
-  return Routes.some(({ GatewayId }) => GatewayId?.startsWith("igw-"));
+  return routesOf(tables, id, vpcId).some(({ GatewayId }) => GatewayId?.startsWith("igw-"));
 }
 
 async function newestImage(

@@ -1,5 +1,10 @@
 import type { JsonObject } from "../../src/api/json.js";
-import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
+import type {
+  CallContext,
+  PlannedResource,
+  PlannedStep,
+  PreflightFinding,
+} from "../../src/provider/port.js";
 import { type AskEc2, filters } from "./calls/ec2-kind.js";
 import { type AskSecrets, secretFindings } from "./calls/secrets.js";
 import { secretTerms } from "./compile/secrets.js";
@@ -17,6 +22,15 @@ interface Asked {
   readonly secrets: AskSecrets;
 }
 
+/** A plan as a preflight is given it. */
+interface AwsPlan {
+  readonly steps: readonly PlannedStep[];
+  /** Every resource of the cluster after the plan. */
+  readonly planned: readonly PlannedResource[];
+  /** The provider's object of the Cluster. */
+  readonly spec: JsonObject;
+}
+
 /**
  * What AWS itself tells before the first change: which of what manifests name does not exist, how many VPCs, elastic addresses
  * and vCPUs are left, which instance types a zone has, and whether Secrets Manager lets us in where hosts need it. Beside that
@@ -25,13 +39,11 @@ interface Asked {
 export async function findings(
   { ec2, quotas, secrets }: Asked,
   ctx: CallContext,
-  steps: readonly PlannedStep[],
-  clusterSpec: JsonObject,
+  { steps, planned, spec }: AwsPlan,
 ): Promise<PreflightFinding[]> {
   const made = steps.filter(({ does }) => does === "create");
-  const needsStore =
-    made.some(({ kind }) => kind === "AwsInstance") && secretTerms.isUsedBy(clusterSpec);
-  const cluster = clusterSpec as unknown as AwsCluster;
+  const needsStore = made.some(({ kind }) => kind === "AwsInstance") && secretTerms.isUsedBy(spec);
+  const cluster = spec as unknown as AwsCluster;
   return [
     ...(await namedFindings(ec2, ctx, made, cluster)),
     ...(await vpcQuotaFindings({ ec2, quotas }, ctx, made)),
@@ -40,7 +52,7 @@ export async function findings(
     ...(needsStore ? await secretFindings(secrets, ctx) : []),
     ...(await vcpuFindings({ ec2, quotas }, ctx, steps)),
     ...volumeFindings(steps),
-    ...(await reachFindings(ec2, ctx, made, cluster)),
+    ...(await reachFindings(ec2, ctx, { steps, planned, cluster })),
   ];
 }
 

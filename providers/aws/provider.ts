@@ -28,7 +28,7 @@ import { targetGroupCalls } from "./calls/target-group.js";
 import { volumeCalls } from "./calls/volume.js";
 import { vpcCalls } from "./calls/vpc.js";
 import { apiServerParts } from "./compile/api-server.js";
-import { withFound, zonesWith } from "./compile/found.js";
+import { egressRanges, withFound, zonesWith } from "./compile/found.js";
 import { groupParts } from "./compile/groups.js";
 import { hostInputs, hostSatellites, softwareOf } from "./compile/host.js";
 import { networkParts, zonesOf } from "./compile/network.js";
@@ -147,7 +147,8 @@ export function awsProvider(
     machine: calls[hostKind],
     infrastructure(spec, _networks, lookedUp) {
       const cluster = withFound(asCluster(spec), lookedUp);
-      return [...networkParts(cluster), ...groupParts(cluster), ...apiServerParts(cluster)];
+      const groups = groupParts(cluster, egressRanges(lookedUp));
+      return [...networkParts(cluster), ...groups, ...apiServerParts(cluster)];
     },
     hostSpec: (machine, spec, _networks, lookedUp) =>
       hostInputs(machine, withFound(asCluster(spec), lookedUp)),
@@ -160,7 +161,8 @@ export function awsProvider(
       console: (ctx, host) => consoleOf(ec2, ctx, host.id),
     },
     identity: (ctx) => account.identity(ctx),
-    preflight: (ctx, steps, spec) => findings({ ec2, quotas, secrets }, ctx, steps, spec),
+    preflight: (ctx, steps, spec, planned) =>
+      findings({ ec2, quotas, secrets }, ctx, { steps, planned, spec }),
     ...leftoverCalls(aws),
     lookupInputs,
     identities: awsIdentities,

@@ -1,63 +1,71 @@
-import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
-import { eachPage } from "./calls/ask.js";
-import { type AskEc2, filters } from "./calls/ec2-kind.js";
-import { whoOf } from "./calls/marks.js";
-import { natNames } from "./compile/network.js";
+import type {
+  CallContext,
+  PlannedResource,
+  PlannedStep,
+  PreflightFinding,
+} from "../../src/provider/port.js";
+import type { AskEc2 } from "./calls/ec2-kind.js";
+import { waysOut, type EgressWay } from "./calls/ways-out.js";
+import { isApiRule, needsHostRules } from "./compile/groups.js";
 import { softwareOf } from "./compile/host.js";
-import type { AwsCluster } from "./specs/cluster-spec.js";
+import { natNames } from "./compile/network.js";
 import { isInRange } from "./compile/ranges.js";
+import type { AwsCluster } from "./specs/cluster-spec.js";
 
-/** Hosts that are to be created, by how they reach what is outside of the VPC. */
-interface Ways {
-  /** With a public address of their own, which EC2 chooses at the launch. */
-  readonly public: readonly string[];
-  /** In subnets that the same plan makes, through a NAT gateway if there is one. */
+interface Reach {
+  readonly steps: readonly PlannedStep[];
+  /** Every resource of the cluster after the plan. */
+  readonly planned: readonly PlannedResource[];
+  readonly cluster: AwsCluster;
+}
+
+/** Hosts without a public address of their own, by their subnets. */
+interface PrivateHosts {
+  /** Names of those in subnets that the cluster makes, which go out through its NAT gateways. */
   readonly made: readonly string[];
-  /** In subnets that are there: the ids of these. */
+  /** The ids of subnets that are there, in which the others are. */
   readonly there: readonly string[];
 }
 
-/**
- * Hosts that reach nothing, or not the load balancer before their own API servers, and ports of hosts that the Internet reaches.
- * All are warnings: routes, proxies and endpoints of the user's own may do.
- */
+/** Hosts that would reach nothing, which is a warning, or not their own API, which is an error. */
 export async function reachFindings(
   ask: AskEc2,
   ctx: CallContext,
-  created: readonly PlannedStep[],
-  cluster: AwsCluster,
+  reach: Reach,
 ): Promise<PreflightFinding[]> {
-  const ways = waysOf(created);
-  return [
-    ...withoutWayOut(ways, created, cluster),
-    ...(await shutOut(ask, ctx, ways, cluster)),
-    ...openPorts(ways, cluster),
-  ];
+  return [...withoutWayOut(reach), ...(await lockedOut(ask, ctx, reach))];
 }
 
-function waysOf(created: readonly PlannedStep[]): Ways {
-  const hosts = created.filter(({ kind }) => kind === "AwsInstance");
-  const own = hosts.filter(({ wanted }) => wanted?.["publicIp"] === true);
-  const others = hosts.filter(({ wanted }) => wanted?.["publicIp"] !== true);
-  const idOf = ({ wanted = {} }: PlannedStep) => String(wanted["subnetId"]);
-  const isThere = (step: PlannedStep) => idOf(step).startsWith("subnet-");
+const isHost = ({ kind }: PlannedStep | PlannedResource) => kind === "AwsInstance";
+
+/** The private ones among the planned hosts with these names. */
+function privateHosts({ planned }: Reach, names: ReadonlySet<string>): PrivateHosts {
+  const madeIds = planned.flatMap(({ kind, id }) => (kind === "AwsSubnet" ? (id ?? []) : []));
+  const hosts = planned.filter(
+    (one) => isHost(one) && names.has(one.name) && one.spec["publicIp"] !== true,
+  );
+  const idOf = ({ spec }: PlannedResource) => String(spec["subnetId"]);
+  const isThere = (host: PlannedResource) =>
+    idOf(host).startsWith("subnet-") && !madeIds.includes(idOf(host));
   return {
-    public: own.map(({ name }) => name),
-    made: others.filter((step) => !isThere(step)).map(({ name }) => name),
-    there: [...new Set(others.filter(isThere).map(idOf))],
+    made: hosts.filter((one) => !isThere(one)).map(({ name }) => name),
+    there: [...new Set(hosts.filter(isThere).map(idOf))],
   };
 }
 
-/** Private hosts of a network that is made without NAT gateways. */
-function withoutWayOut(
-  { made }: Ways,
-  created: readonly PlannedStep[],
-  cluster: AwsCluster,
-): PreflightFinding[] {
+function createdHosts({ steps }: Reach): ReadonlySet<string> {
+  const created = steps.filter((step) => isHost(step) && step.does === "create");
+  return new Set(created.map(({ name }) => name));
+}
+
+/** Private hosts of a network that is made without NAT gateways. Routes, proxies and endpoints of the user's own may do. */
+function withoutWayOut(reach: Reach): PreflightFinding[] {
+  const { steps, cluster } = reach;
+  const { made } = privateHosts(reach, createdHosts(reach));
   if (made.length === 0 || natNames(cluster).length > 0) return [];
   const isInternal = cluster.apiServer?.scheme === "internal";
-  const installs = created.some(
-    ({ kind, wanted }) => kind === "AwsInstance" && softwareOf(wanted ?? {}) === "apt",
+  const installs = steps.some(
+    (step) => isHost(step) && step.does === "create" && softwareOf(step.wanted ?? {}) === "apt",
   );
   const needs = [
     ...(installs ? ["packages"] : []),
@@ -75,79 +83,73 @@ function withoutWayOut(
   ];
 }
 
-/** Hosts whose addresses `allowedCidrs` does not let in, where the load balancer has public addresses. */
-async function shutOut(
-  ask: AskEc2,
-  ctx: CallContext,
-  ways: Ways,
-  { apiServer, securityGroups }: AwsCluster,
-): Promise<PreflightFinding[]> {
-  const { allowedCidrs, scheme } = apiServer ?? {};
-  const isOwnGroup = securityGroups?.apiServerLb === undefined;
-  if (allowedCidrs === undefined || scheme === "internal" || !isOwnGroup) return [];
+/**
+ * Hosts that the cluster's own rules would keep from its API. Public hosts have rules of their own, and NAT gateways that the
+ * cluster makes have theirs; the address of every other host has to be in a planned rule. Hosts that run are looked at where a
+ * rule of the API changes.
+ */
+async function lockedOut(ask: AskEc2, ctx: CallContext, reach: Reach): Promise<PreflightFinding[]> {
+  const { steps, planned, cluster } = reach;
+  if (!needsHostRules(cluster)) return [];
+  const changesRules = steps.some(
+    ({ kind, name }) => kind === "AwsSecurityGroupRule" && isApiRule(name),
+  );
+  const all = new Set(planned.filter(isHost).map(({ name }) => name));
+  const { made, there } = privateHosts(reach, changesRules ? all : createdHosts(reach));
   const found: PreflightFinding[] = [];
-  if (ways.public.length > 0 && !allowedCidrs.includes("0.0.0.0/0")) {
-    found.push({
-      code: "INVALID_INPUT",
-      message: `${listed(ways.public)} ${ways.public.length === 1 ? "reaches" : "reach"} the API servers with public addresses that EC2 chooses at the launch: apiServer.allowedCidrs may not let them in`,
-      hint: "leave out publicIp and set natGateways, whose addresses are let in, or set apiServer.scheme: internal",
-      severity: "warning",
-    });
+  if (made.length > 0 && natNames(cluster).length === 0) {
+    found.push(unknownAddress(made, "no NAT gateway is made"));
   }
-  const addresses = await natAddresses(ask, ctx, ways.there);
-  const kept = addresses.filter((one) => !allowedCidrs.some((cidr) => isInRange(one, cidr)));
-  if (kept.length > 0) {
-    found.push({
-      code: "INVALID_INPUT",
-      message: `hosts in subnets that are there reach the API servers through NAT gateways with ${kept.join(", ")}: apiServer.allowedCidrs does not let them in`,
-      hint: `add ${kept.map((one) => `${one}/32`).join(", ")} to apiServer.allowedCidrs`,
-      severity: "warning",
-    });
-  }
-  return found;
+  if (there.length === 0) return found;
+  const ways = await waysOut(ask, ctx, there);
+  const ranges = [
+    ...(cluster.apiServer?.allowedCidrs ?? []),
+    ...planned.flatMap(({ kind, name, spec: { cidr } }) =>
+      kind === "AwsSecurityGroupRule" && isApiRule(name) ? String(cidr) : [],
+    ),
+  ].filter((range) => /^[\d.]+\/\d+$/.test(range));
+  return [...found, ...there.flatMap((id) => problemsOf(id, ways.get(id), ranges))];
 }
 
-/** The public addresses of NAT gateways in the VPCs of some subnets, but for those of clusters: these have rules of their own. */
-async function natAddresses(
-  ask: AskEc2,
-  ctx: CallContext,
-  subnetIds: readonly string[],
-): Promise<string[]> {
-  if (subnetIds.length === 0) return [];
-  const ofSubnets = filters({ "subnet-id": subnetIds });
-  const { Subnets = [] } = await ask(ctx, "DescribeSubnets", (ec2, options) =>
-    ec2.describeSubnets({ Filters: ofSubnets }, options),
-  );
-  const vpcIds = [...new Set(Subnets.flatMap(({ VpcId }) => VpcId ?? []))];
-  if (vpcIds.length === 0) return [];
-  const Filter = filters({ "vpc-id": vpcIds, state: ["available"] });
-  const pages = eachPage(async (NextToken) => {
-    const answer = await ask(ctx, "DescribeNatGateways", (ec2, options) =>
-      ec2.describeNatGateways({ Filter, NextToken }, options),
-    );
-    return { gateways: answer.NatGateways ?? [], next: answer.NextToken };
-  });
-  const found: string[] = [];
-  for await (const { gateways } of pages) {
-    for (const { NatGatewayAddresses = [], Tags } of gateways) {
-      if (whoOf(Tags) !== undefined) continue;
-      found.push(...NatGatewayAddresses.flatMap(({ PublicIp }) => PublicIp ?? []));
+function problemsOf(
+  subnetId: string,
+  way: EgressWay | undefined,
+  ranges: readonly string[],
+): PreflightFinding[] {
+  switch (way?.kind) {
+    case undefined: // A subnet that does not exist is told as such.
+      return [];
+    case "none":
+      return [unknownAddress([], `${subnetId} has no route to the Internet`)];
+    case "other": {
+      const { through } = way;
+      const reason = through.startsWith("igw-")
+        ? "publicIp is not set"
+        : "AWS does not tell the public address behind it";
+      return [unknownAddress([], `${subnetId} leads to ${through}, and ${reason}`)];
+    }
+    case "nat": {
+      const kept = way.addresses.filter((one) => !ranges.some((range) => isInRange(one, range)));
+      if (kept.length === 0) return [];
+      return [
+        {
+          code: "INVALID_INPUT",
+          message: `hosts in ${subnetId} reach the API servers from ${kept.join(", ")}, which apiServer.allowedCidrs does not let in`,
+          hint: `add ${kept.map((one) => `${one}/32`).join(", ")} to apiServer.allowedCidrs`,
+        },
+      ];
     }
   }
-  return found.sort();
 }
 
-/** The rule for node ports lets in everybody: behind a load balancer of a Service that is its client, on a public host the Internet. */
-function openPorts(ways: Ways, { securityGroups }: AwsCluster): PreflightFinding[] {
-  if (ways.public.length === 0 || securityGroups?.node !== undefined) return [];
-  return [
-    {
-      code: "INVALID_INPUT",
-      message: `node ports 30000 to 32767 of ${listed(ways.public)} are open to the Internet, since publicIp is set`,
-      hint: "leave out publicIp, or name a group of your own as securityGroups.node",
-      severity: "warning",
-    },
-  ];
+/** Of some hosts by name, or of all in a subnet that the reason names. */
+function unknownAddress(names: readonly string[], reason: string): PreflightFinding {
+  const hosts = names.length === 0 ? "hosts" : listed(names);
+  return {
+    code: "INVALID_INPUT",
+    message: `apiServer.allowedCidrs would lock ${hosts} out of ${names.length === 1 ? "its" : "their"} own API: ${reason}`,
+    hint: "set apiServer.scheme: internal, set publicIp: true of the Machines, or name a group of your own that lets these hosts in as securityGroups.apiServerLb",
+  };
 }
 
 /** "a, b and 3 more". */

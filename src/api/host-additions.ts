@@ -31,6 +31,35 @@ const files = Type.Array(
 const commands = (description: string) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
 
+/** Without characters that shells, apt and systemd read as their own. */
+const url = (description: string) =>
+  Type.Optional(Type.String({ pattern: "^https?://[A-Za-z0-9@%_+.,:=/~\\[\\]-]+$", description }));
+
+const aptMirrors = closed(
+  {
+    distribution: url(
+      "Stands for http://archive.ubuntu.com/ubuntu or http://deb.debian.org/debian; with the same endings, as debian-security has one.",
+    ),
+    kubernetes: url("Stands for https://pkgs.k8s.io."),
+    docker: url("Stands for https://download.docker.com/linux."),
+  },
+  "Mirrors of the repositories that apt installs from.",
+);
+
+const proxy = closed(
+  {
+    http: url("Proxy for http, with user and password where it wants them."),
+    https: url("Proxy for https."),
+    no: Type.Optional(
+      Type.Array(Type.String({ pattern: "^[A-Za-z0-9.:/_*-]+$" }), {
+        description:
+          "Names, domains and ranges that are reached without it, beside the cluster's networks and endpoint.",
+      }),
+    ),
+  },
+  "The proxy that apt, preKubeadmCommands and the container runtime use.",
+);
+
 /** The field's schema, for the schemas of providers whose hosts take user data. Source: docs/bootstrap.md#what-else-a-host-gets. */
 export const bootstrapField = closed(
   {
@@ -40,6 +69,8 @@ export const bootstrapField = closed(
         description: "Packages that apt installs beside our own: nfs-common, jq=1.7.*.",
       }),
     ),
+    aptMirrors: Type.Optional(aptMirrors),
+    proxy: Type.Optional(proxy),
     preKubeadmCommands: commands("Commands for sh that root runs before kubeadm, in their order."),
     postKubeadmCommands: commands("Commands for sh that root runs once the host is a node."),
     template: Type.Optional(

@@ -131,6 +131,9 @@ class LiveTree implements ProgressDisplay {
       case "recovering":
         this.status = `recovering: ${event.reason}`;
         break;
+      case "refreshing":
+        this.status = refreshingText(event.keys);
+        break;
       case "plannedAnew":
         this.status = `planned anew: ${event.reason}`;
         break;
@@ -249,6 +252,10 @@ function unconfiguredText(reason: string): string {
   return `left as it is until the next command: ${quoted(reason)}`;
 }
 
+function refreshingText(keys: readonly NodeKey[]): string {
+  return `reading ${keys.join(", ")} again`;
+}
+
 function leftoverGone(leftover: Leftover): string {
   return `${leftoverName(leftover)}: delete done`;
 }
@@ -285,6 +292,8 @@ export function runEventLine(event: RunEvent): string | undefined {
       return unconfiguredText(event.reason);
     case "recovering":
       return `recovering: ${event.reason}`;
+    case "refreshing":
+      return refreshingText(event.keys);
     case "plannedAnew":
       return `planned anew, under names that were never used: ${event.reason}`;
     case "rollingBack":

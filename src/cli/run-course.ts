@@ -87,6 +87,7 @@ export class RunCourse {
       case "unconfigured":
       case "waiting":
       case "recovering":
+      case "refreshing":
       case "plannedAnew":
       case "rollingBack":
         return;

@@ -166,6 +166,8 @@ function runText(event: RunEvent, plan: Plan): EventText | undefined {
       return eventText("info", event.what, ids);
     case "unconfigured":
       return eventText("warn", quoted(event.reason), ids);
+    case "refreshing":
+      return eventText("debug", `reads ${event.keys.join(", ")} again`, ids);
     case "waiting":
       return eventText("debug", `waits for ${event.keys.length}: ${event.reason}`, ids);
     case "ready":

@@ -55,6 +55,7 @@ export function progressAfter(event: RunEvent, { leaving, ...before }: Progress)
       return { ...firstProgress(event.plan), phase: "RollingBack", reason: event.reason };
     case "committed":
       return { ...before, phase: "Committing", keys: [], reason: "what is superseded is deleted" };
+    case "refreshing":
     case "configured":
     case "unconfigured":
     case "leftover":

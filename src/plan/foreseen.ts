@@ -1,7 +1,7 @@
 import { CapstanError } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { keyOf, resolveRefs } from "../graph/graph.js";
-import type { PlannedStep, PreflightFinding } from "../provider/port.js";
+import type { PlannedResource, PlannedStep, PreflightFinding } from "../provider/port.js";
 import { cloudResources, type PriorState, recordedSpec } from "../records/prior-state.js";
 import { recordedOutputs } from "../records/recorded-outputs.js";
 import type { Plan } from "./plan.js";
@@ -28,6 +28,18 @@ export function plannedSteps({ steps, target }: Plan, prior: PriorState): Planne
         wanted: node && step.kind !== "delete" ? resolveRefs(node.spec, outputOf) : undefined,
       }),
     ];
+  });
+}
+
+/** Every cloud resource of a plan's target, in its order. Pure. */
+export function plannedResources({ target }: Plan, prior: PriorState): PlannedResource[] {
+  const records = new Map(cloudResources(prior).map((record) => [record.key, record]));
+  const outputOf = recordedOutputs(prior);
+  return target.nodes.flatMap((node): PlannedResource[] => {
+    if (node.type !== "resource") return [];
+    const { kind, name } = node;
+    const { id } = records.get(keyOf(node)) ?? {};
+    return [omitUndefined({ kind, name, id, spec: resolveRefs(node.spec, outputOf) })];
   });
 }
 

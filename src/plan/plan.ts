@@ -1,3 +1,4 @@
+import type { KeyAlgorithm } from "../api/key-algorithm.js";
 import type { Json, JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Identity, LookupQuestion, PreflightFinding } from "../provider/port.js";
@@ -108,6 +109,8 @@ export interface RemainingPlan {
   readonly held?: Hold;
   /** What its provider found to stand against it before anything is changed; absent: nothing, or nobody asked. */
   readonly foreseen?: readonly PreflightFinding[];
+  /** The algorithm that the Cluster asks for by now, of keys that were made before and stay; absent: it asks as before. */
+  readonly laterKeys?: KeyAlgorithm;
   /** What its provider has looked up that the last transaction did not have, or had otherwise; absent: nothing. */
   readonly lookedUp?: readonly LookupChange[];
   /** Of a destroy: what controllers in the cluster have made, lowest wave first; absent: nothing was found, or nobody has looked. */

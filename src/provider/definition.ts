@@ -18,6 +18,7 @@ import type {
   MachineToCompile,
   LeftoverCalls,
   Observed,
+  PlannedResource,
   PlannedStep,
   PreflightFinding,
   ResourceHandler,
@@ -148,6 +149,7 @@ export interface ProviderDefinition extends Partial<LeftoverCalls> {
     ctx: CallContext,
     steps: readonly PlannedStep[],
     clusterSpec: JsonObject,
+    planned: readonly PlannedResource[],
   ): Promise<readonly PreflightFinding[]>;
   /** What no manifest says, asked before anything is compiled. Without it nothing is looked up. */
   resolve?(ctx: CallContext, question: LookupQuestion): Promise<JsonObject>;

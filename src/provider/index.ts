@@ -59,6 +59,7 @@ export type {
   NodeReport,
   Observed,
   Phase,
+  PlannedResource,
   PlannedStep,
   PreflightFinding,
   Presence,

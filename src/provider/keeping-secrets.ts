@@ -9,6 +9,7 @@ import type {
   LookupQuestion,
   MachineToCompile,
   NodeReport,
+  PlannedResource,
   PlannedStep,
   PreflightFinding,
   Presence,
@@ -274,8 +275,11 @@ function specsGiven({ name, given }: ProviderCall, asked: string): GivenSpec[] {
     case "update":
       return said(asked, ...given.map(specOf), given.at(-1));
     case "preflight": {
-      const steps = given[0] as readonly PlannedStep[];
-      return steps.flatMap(({ kind, current, wanted }) => said(kind, current?.spec, wanted));
+      const [steps, planned] = [given[0] as PlannedStep[], given[2] as PlannedResource[]];
+      return [
+        ...steps.flatMap(({ kind, current, wanted }) => said(kind, current?.spec, wanted)),
+        ...planned.flatMap(({ kind, spec }) => said(kind, spec)),
+      ];
     }
     case "resolve": {
       const question = given[0] as LookupQuestion;

@@ -449,6 +449,16 @@ export interface PlannedStep {
   readonly wanted?: JsonObject;
 }
 
+/** A cloud resource that a cluster has once a plan is carried out, whether or not the plan changes it. */
+export interface PlannedResource {
+  readonly kind: string;
+  readonly name: string;
+  /** Of a resource that has been created. */
+  readonly id?: string;
+  /** Its inputs after the plan; unknown values (src/api/unknown) for what other resources will tell. */
+  readonly spec: JsonObject;
+}
+
 /** What stands against a plan. */
 export interface PreflightFinding {
   /** QUOTA, PERMISSION or another one: what the first call that fails would throw. */
@@ -529,13 +539,14 @@ export interface InfrastructureProvider extends ProviderSpecs, Partial<LeftoverC
   identity?(ctx: CallContext): Promise<CloudIdentity>;
   /**
    * What stands against a plan before anything is changed: quotas and rights that the credentials can look up. Only
-   * looks. Asked with the steps of each plan that changes something, in their order, and the providerSpec of its Cluster; an
-   * error counts as a warning.
+   * looks. Asked with the steps of each plan that changes something, in their order, the providerSpec of its Cluster, and
+   * every resource of the cluster after the plan; an error counts as a warning.
    */
   preflight?(
     ctx: CallContext,
     steps: readonly PlannedStep[],
     clusterSpec: JsonObject,
+    planned: readonly PlannedResource[],
   ): Promise<readonly PreflightFinding[]>;
   /**
    * Looks up what no manifest says: the newest image of a family, networks by a filter. Only reads. The answer is a

@@ -68,7 +68,13 @@ export interface Situation {
 export type Action =
   /** Let every call of a dead predecessor come to its end. */
   | { readonly kind: "settle"; readonly reason: string }
-  | { readonly kind: "refresh"; readonly keys: readonly NodeKey[]; readonly reason: string }
+  /** Read records again. `isOwn`: this run has changed them all, and their cloud shows more of them by now, as outputs that come late. */
+  | {
+      readonly kind: "refresh";
+      readonly keys: readonly NodeKey[];
+      readonly isOwn: boolean;
+      readonly reason: string;
+    }
   /** Clear the entries of interrupted operations on what is not recorded. */
   | { readonly kind: "forget"; readonly keys: readonly NodeKey[]; readonly reason: string }
   | {
@@ -158,22 +164,21 @@ const pastTense = {
 
 /** The gate before every pass: what a dead predecessor left is dealt with first. */
 function recoveryOf(situation: Situation): Action | undefined {
-  const { plan, prior, unsettled } = situation;
+  const { plan, prior, unsettled, tried } = situation;
   if (unsettled) {
     return { kind: "settle", reason: "what a dead command last asked for may still happen" };
   }
   if (plan.stale.length > 0) {
-    return {
-      kind: "refresh",
-      keys: plan.stale,
-      reason: "their records are not what the cloud shows",
-    };
+    const isOwn = plan.stale.every((key) => tried.has(key));
+    const reason = "their records are not what the cloud shows";
+    return { kind: "refresh", keys: plan.stale, isOwn, reason };
   }
   const interrupted = prior.pending.filter(({ type }) => type !== "creating").map(({ key }) => key);
   const recorded = new Set(prior.resources.map(({ key }) => key));
   const changed = interrupted.filter((key) => recorded.has(key));
   if (changed.length > 0) {
-    return { kind: "refresh", keys: changed, reason: "an engine was killed while it changed them" };
+    const reason = "an engine was killed while it changed them";
+    return { kind: "refresh", keys: changed, isOwn: false, reason };
   }
   if (interrupted.length > 0) {
     // What they may have left in the cloud is no longer taken for theirs, so it is found next.

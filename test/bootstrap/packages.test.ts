@@ -50,6 +50,87 @@ describe("the packages of a host", () => {
     });
   }
 
+  const ubuntu = 'NAME="Ubuntu"\nVERSION_CODENAME=noble\nID=ubuntu\n';
+
+  it("come from mirrors where these are said, those of the distribution too", async () => {
+    const host = new HostSandbox(join(scratch.path, "mirrored"), ubuntu);
+    const sources = "/etc/apt/sources.list.d/ubuntu.sources";
+    const lists = [
+      "URIs: http://eu-north-1.ec2.archive.ubuntu.com/ubuntu/",
+      "URIs: http://security.ubuntu.com/ubuntu",
+      "URIs: http://ports.ubuntu.com/ubuntu-ports/",
+      "URIs: https://packages.example.org/ubuntu/",
+      "",
+    ];
+    host.write({ path: sources, mode: "0644", content: lists.join("\n") });
+    const mirror = "https://mirror.example.org/apt";
+    const aptMirrors = {
+      distribution: `${mirror}/ubuntu`,
+      kubernetes: `${mirror}/k8s/`,
+      docker: `${mirror}/docker`,
+    };
+    const worker = sampleHost({ kind: "joinWorker", join: join1 });
+    const { files, script } = hostBootstrap({ ...worker, additions: { aptMirrors } });
+    for (const file of files) host.write(file);
+    const { code } = await host.run(script);
+    assert.equal(code, 0, host.read("/var/log/capstan-bootstrap.log"));
+    assert.deepEqual(host.read(sources).split("\n"), [
+      `URIs: ${mirror}/ubuntu/`,
+      `URIs: ${mirror}/ubuntu/`,
+      `URIs: ${mirror}/ubuntu-ports/`,
+      "URIs: https://packages.example.org/ubuntu/",
+      "",
+    ]);
+    const docker = host.read("/etc/apt/sources.list.d/capstan-docker.list");
+    assert.ok(docker.endsWith(`] ${mirror}/docker/ubuntu noble stable\n`), docker);
+    const fetched = host.calls.filter((call) => call.startsWith("curl "));
+    assert.ok(fetched.length > 1 && fetched.every((call) => call.includes(` ${mirror}/`)));
+  });
+
+  it("are fetched by a proxy, which the container runtime has and kubeadm has not", async () => {
+    const host = new HostSandbox(join(scratch.path, "proxied"), ubuntu);
+    const proxy = {
+      http: "http://proxy.example.org:3128",
+      https: "http://user:p%40ss@proxy.example.org:3128",
+      no: ["10.0.0.0/16"],
+    };
+    const worker = sampleHost({ kind: "joinWorker", join: join1 });
+
+    const { files, script } = hostBootstrap({ ...worker, additions: { proxy } });
+    for (const file of files) host.write(file);
+    const text = files.find(({ path }) => path === script)?.content ?? "";
+    const [before = "", after = ""] = text.split("step='kubeadm join'");
+    assert.match(before, /^export http_proxy='http:\/\/proxy\.example\.org:3128'$/m);
+    assert.match(before, /^unset http_proxy https_proxy no_proxy$/m);
+    assert.doesNotMatch(after, /proxy/);
+    const { code } = await host.run(script);
+    assert.equal(code, 0, host.read("/var/log/capstan-bootstrap.log"));
+    const { endpoint, serviceCidrs, podCidrs, serviceDomain } = worker.cluster;
+    const itself = ["localhost", "127.0.0.1", "169.254.169.254", endpoint.host];
+    const within = [...serviceCidrs, ...podCidrs, ".svc", `.${serviceDomain}`];
+    const none = [...itself, ...within, "10.0.0.0/16"].join(",");
+    assert.equal(
+      host.read("/etc/systemd/system/containerd.service.d/capstan-proxy.conf"),
+      [
+        "[Service]",
+        `Environment="HTTP_PROXY=${proxy.http}"`,
+        'Environment="HTTPS_PROXY=http://user:p%%40ss@proxy.example.org:3128"',
+        `Environment="NO_PROXY=${none}"`,
+        "",
+      ].join("\n"),
+    );
+    assert.match(
+      host.read("/etc/apt/apt.conf.d/capstan-proxy"),
+      /^Acquire::http::Proxy "http:\/\/proxy\.example\.org:3128";\nAcquire::https::Proxy /,
+    );
+    const restarts = host.calls.filter((call) => call.startsWith("systemctl "));
+    assert.deepEqual(restarts.slice(0, 3), [
+      "systemctl daemon-reload",
+      "systemctl enable containerd",
+      "systemctl restart containerd",
+    ]);
+  });
+
   it("are asked for again while another process holds the lock of apt's lists", async () => {
     const host = new HostSandbox(
       join(scratch.path, "busy"),

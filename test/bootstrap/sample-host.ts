@@ -62,6 +62,12 @@ export const sampleAdditions: HostAdditions = {
     },
   ],
   packages: ["nfs-common", "jq=1.7.*"],
+  aptMirrors: {
+    distribution: "https://mirror.example.org/ubuntu/",
+    kubernetes: "https://mirror.example.org/k8s",
+    docker: "http://[2001:db8::1]:8081/docker",
+  },
+  proxy: { https: "http://user:p%40ss@proxy.example.org:3128/", no: ["10.0.0.0/16", "*.corp"] },
   preKubeadmCommands: ['echo "it\'s $HOME" > /run/before', "exit 0"],
   postKubeadmCommands: ["for i in 1 2; do echo $i; done\ncat /run/before"],
 };

@@ -16,7 +16,7 @@ import {
 import type { NodeSettings } from "../../src/bootstrap/kubeadm/settings.js";
 import { scratchFolder } from "../support/scratch.js";
 import { HostSandbox } from "./host-sandbox.js";
-import { sampleNode } from "./sample-host.js";
+import { sampleCluster, sampleNode } from "./sample-host.js";
 
 type Setup = Partial<Omit<HostSetup, "node">> & { readonly node?: Partial<NodeSettings> };
 
@@ -26,6 +26,7 @@ function setup({ node, ...about }: Setup): HostSetup {
   return {
     source: "apt",
     runtime: containerd("2.1.4"),
+    cluster: sampleCluster,
     ...about,
     node: { ...sampleNode, kubernetesVersion: "1.34.2", ...node },
   };

@@ -6,7 +6,7 @@ import { emptyState, type PriorState } from "../../src/records/prior-state.js";
 import { failsWith } from "../support/errors.js";
 
 const key = nodeKey("LocalHost", "web");
-const refresh: Recovery = { kind: "refresh", keys: [key], reason: "it drifted" };
+const refresh: Recovery = { kind: "refresh", keys: [key], isOwn: false, reason: "it drifted" };
 const plan = { stack: "default.demo", steps: [], stale: [key], abandoned: [] } as never as Plan;
 const pending: PriorState = {
   ...emptyState,

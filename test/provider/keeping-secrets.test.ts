@@ -230,9 +230,10 @@ describe("a provider that keeps secrets", () => {
     const step = { does: "create", kind: "SafeHost", name: "h" } as const;
     const unknown = { ...step, wanted: { password: unknownValue } };
     const steps = [{ ...step, wanted: spec }, unknown];
-    assert.deepEqual(await provider.preflight?.(ctx, steps, {}), [
-      { ...finding, message: `no right to ${secretText}`, hint: secretText },
-    ]);
+    const shown = { ...finding, message: `no right to ${secretText}`, hint: secretText };
+    assert.deepEqual(await provider.preflight?.(ctx, steps, {}, []), [shown]);
+    const standing = [{ kind: "SafeHost", name: "h", spec }];
+    assert.deepEqual(await provider.preflight?.(ctx, [step], {}, standing), [shown]);
     assert.equal(secrets.scrub(unknownValue), unknownValue);
   });
 

@@ -188,6 +188,8 @@ function tellTo(trace: (line: string) => void): (event: RunEvent) => void {
       case "plannedAnew":
       case "rollingBack":
         return trace(`  ${event.kind}: ${event.reason}`);
+      case "refreshing":
+        return trace(`  reading ${event.keys.join(", ")} again`);
       case "recovering":
         return trace(`  recovering: ${event.reason}`);
       case "committed":

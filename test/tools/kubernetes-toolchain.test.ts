@@ -27,8 +27,10 @@ import {
   findPreviousKubernetes,
   type Install,
   kubeadmVersions,
+  kubernetesDigests,
   kubernetesVersion,
   previousKubernetesVersion,
+  programSets,
   type ToolchainError,
 } from "#kubernetes";
 import { scratchFolder } from "../support/scratch.js";
@@ -327,6 +329,72 @@ chmod +x "$out"
         ensure(),
         /no download \(no checksum of kubectl 1\.[\d.]+ \w+ is pinned/,
       );
+    });
+
+    describe("of programs without digests of their own", () => {
+      const inArchive = ["kube-apiserver", "kube-controller-manager"];
+      const path = `/v${kubernetesVersion}/kubernetes-server-linux-${process.arch === "x64" ? "amd64" : process.arch}.tar.gz`;
+      let archive: Buffer;
+
+      beforeEach(() => {
+        const bin = join("kubernetes", "server", "bin");
+        writePrograms(join(scratch.path, "server", bin));
+        writeFileSync(join(scratch.path, "server", "kubernetes", "LICENSES"), "of others");
+        archive = spawnSync("tar", [
+          "-czf",
+          "-",
+          "-C",
+          join(scratch.path, "server"),
+          "kubernetes",
+        ]).stdout;
+        files.set(path, archive);
+        for (const key of [...files.keys(), ...digests.keys()]) {
+          if (!inArchive.some((name) => key.includes(name))) continue;
+          files.delete(key);
+          digests.delete(key);
+        }
+        const arch = process.arch === "x64" ? "amd64" : process.arch;
+        const digest = createHash("sha512").update(archive).digest("hex");
+        digests.set(`kubernetes-server ${kubernetesVersion} ${arch}`, `sha512:${digest}`);
+      });
+
+      it("takes them from the archive of the release, and keeps nothing else of it", async () => {
+        const { binDir } = await ensure();
+        assert.deepEqual(readdirSync(binDir).sort(), Object.keys(programs).sort());
+        assert.deepEqual(readdirSync(join(cache, targetName)), ["bin"]);
+      });
+
+      it("refuses another archive, and goes on to the next way", async () => {
+        files.set(path, Buffer.concat([archive, Buffer.from("x")]));
+        await assert.rejects(
+          ensure(),
+          /no download \(checksum of kubernetes-server-.* is [0-9a-f]{128}, pinned/,
+        );
+        assert.ok(!existsSync(join(cache, targetName)));
+      });
+
+      it("goes on to the next way where the archive is not there", async () => {
+        files.delete(path);
+        await assert.rejects(ensure(), /no download \(127\.0\.0\.1:\d+ answered 404\), no build/);
+        assert.deepEqual(readdirSync(cache), []);
+      });
+    });
+
+    it("has a digest for each program that hosts and tests run, so that nothing is built where downloads work", () => {
+      const missing = programSets.flatMap(({ files: all, version }) =>
+        all.filter((file) => {
+          const own = file === "etcd" ? etcdVersion : version;
+          return !["amd64", "arm64"].every(
+            (arch) =>
+              kubernetesDigests.has(`${file} ${own} ${arch}`) ||
+              kubernetesDigests.has(`kubernetes-server ${version} ${arch}`),
+          );
+        }),
+      );
+      assert.deepEqual(missing, []);
+      for (const digest of kubernetesDigests.values()) {
+        assert.match(digest, /^(sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$/);
+      }
     });
 
     it("is refused when a file is missing there", async () => {

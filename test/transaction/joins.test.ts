@@ -1,4 +1,7 @@
 import assert from "node:assert/strict";
+import { keyAlgorithmAnnotation } from "../../src/api/key-algorithm.js";
+import type { Desired } from "../../src/api/types.js";
+import { planNotes } from "../../src/plan/changes/notes.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { annotated, cluster, desiredOf, machine, type Manifest } from "../support/manifests.js";
@@ -376,6 +379,19 @@ describe("a cluster whose hosts join each other", () => {
     );
     assert.deepEqual(hosts(engine), ["web.1"]);
     assert.deepEqual(engine.cloud.watch.violations, []);
+  });
+
+  it("says that it keeps its keys where another algorithm is asked for later", async () => {
+    const asks = (algorithm: string) =>
+      desiredOf([annotated({ [keyAlgorithmAnnotation]: algorithm }, cluster()), member("cp-0")]);
+    const engine = await FakeEngine.running(goal(member("cp-0")), joins);
+    const notes = async (desired: Desired) =>
+      planNotes(await engine.plan(desired)).filter((note) => note.includes("keys"));
+    assert.deepEqual(await notes(asks("RSA-4096")), [
+      "The cluster's keys stay as they are: capstan.dev/key-algorithm RSA-4096 counts for keys that capstan certificates rotate default.prod makes.",
+    ]);
+    assert.deepEqual(await notes(asks("ECDSA-P256")), [], "which is what they are without");
+    assert.deepEqual(await notes(goal(member("cp-0"), machine("web"))), []);
   });
 
   it("makes no host while nobody knows its keys", async () => {

@@ -49,7 +49,8 @@ function shown(action: Action): string {
     ...("resources" in action ? action.resources.map(({ id }) => id) : []),
     ...keys.map((key) => key.replace(/-[0-9a-f]{8}(?=-|$)/g, "-#")),
   ];
-  return [action.kind, ...details].join(" ");
+  const own = action.kind === "refresh" && action.isOwn ? ["its own"] : [];
+  return [action.kind, ...own, ...details].join(" ");
 }
 
 /** Where the transaction stands when a command was killed at some point. */
@@ -201,6 +202,11 @@ describe("the next step of a transaction", () => {
         name: "reads again what is not as it is recorded",
         given: () => ({ ...pending(pendingOf("updating", host)), plan: stale() }),
         want: "refresh LocalNetwork/network",
+      },
+      {
+        name: "reads its own change again as such",
+        given: () => ({ ...begun, plan: stale(), tried: new Set([network]) }),
+        want: "refresh its own LocalNetwork/network",
       },
       {
         name: "reads again what was being updated",

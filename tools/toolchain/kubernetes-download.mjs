@@ -2,7 +2,7 @@
 
 import { chmodSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { etcdFile, etcdVersion, kubernetesDigests } from "./kubernetes-release.mjs";
+import { etcdFile, etcdVersion, kubernetesDigests, serverArchive } from "./kubernetes-release.mjs";
 import { fetchFile, pinnedDigest, unpack } from "./release-download.mjs";
 
 const official = {
@@ -34,16 +34,27 @@ export async function downloadKubernetes(set, request, { origins, digests } = of
   if (arch === undefined) {
     throw new Error(`there is no release for ${process.platform}-${process.arch}`);
   }
-  const files = set.files.map((file) => {
-    const name = `${file} ${file === etcdFile ? etcdVersion : set.version} ${arch}`;
-    return { file, digest: pinnedDigest(digests, name, name) };
-  });
+  const archiveDigest = digests.get(`${serverArchive} ${set.version} ${arch}`);
+  const keyOf = (/** @type {string} */ file) =>
+    `${file} ${file === etcdFile ? etcdVersion : set.version} ${arch}`;
+  const isInArchive = (/** @type {string} */ file) =>
+    file !== etcdFile && archiveDigest !== undefined && !digests.has(keyOf(file));
+  const ofArchive = set.files.filter(isInArchive);
+  const files = set.files
+    .filter((file) => !isInArchive(file))
+    .map((file) => ({ file, digest: pinnedDigest(digests, keyOf(file), keyOf(file)) }));
+  const source = `${origins.kubernetes}/v${set.version}`;
   mkdirSync(join(request.folder, "bin"));
   for (const one of files) {
     await (one.file === etcdFile
       ? downloadEtcd(`${origins.etcd}/v${etcdVersion}`, arch, one.digest, request)
-      : downloadProgram(`${origins.kubernetes}/v${set.version}/bin/linux/${arch}`, one, request));
+      : downloadProgram(`${source}/bin/linux/${arch}`, one, request));
   }
+  if (archiveDigest === undefined || ofArchive.length === 0) return;
+  await downloadServer(`${source}/${serverArchive}-linux-${arch}.tar.gz`, archiveDigest, {
+    ...request,
+    files: ofArchive,
+  });
 }
 
 /**
@@ -56,6 +67,26 @@ async function downloadProgram(source, { file, digest }, { folder, progress, sig
   const target = join(folder, "bin", file);
   await fetchFile(`${source}/${file}`, target, digest, signal);
   chmodSync(target, 0o755);
+}
+
+/**
+ * @param {string} url of the archive
+ * @param {string} digest
+ * @param {InstallRequest & { readonly files: readonly string[] }} request with the programs that are taken from the archive
+ */
+async function downloadServer(url, digest, { folder, progress, signal, files }) {
+  progress(`downloading ${files.join(", ")} in ${url.split("/").at(-1)}, some 400 MB`);
+  const archive = join(folder, "server.tar.gz");
+  await fetchFile(url, archive, digest, signal);
+  const inside = join("kubernetes", "server", "bin");
+  await unpack(
+    archive,
+    folder,
+    files.map((file) => join(inside, file)),
+  );
+  for (const file of files) renameSync(join(folder, inside, file), join(folder, "bin", file));
+  rmSync(archive);
+  rmSync(join(folder, "kubernetes"), { recursive: true });
 }
 
 /**

@@ -8,15 +8,16 @@ export const etcdVersion = "3.6.5";
 
 export const etcdFile = "etcd";
 
+/** The archive of a release that holds each of its programs for a control plane and for nodes. */
+export const serverArchive = "kubernetes-server";
+
 /**
  * What files of these releases are, by "<file> <version> <architecture>"; of etcd its archive. Nothing is believed that is fetched
- * beside them. A set with a program that is not here is built from Go modules, whose sums are locked: no source outside of the release
- * itself tells digests of kube-apiserver, kube-controller-manager and kube-scheduler. Source: kubernetes-sigs/kubespray,
- * checksums.yml at 46dbdd399, and at 1093c76f9 for 1.30.4.
+ * beside them. Source: kubernetes-sigs/kubespray, checksums.yml at 46dbdd399, and at 1093c76f9 for 1.30.4.
  *
  * @type {ReadonlyMap<string, string>}
  */
-export const kubernetesDigests = new Map(
+const programDigests = new Map(
   [
     ["etcd 3.6.5 amd64", "66bad39ed920f6fc15fd74adcb8bfd38ba9a6412f8c7852d09eb11670e88cac3"],
     ["etcd 3.6.5 arm64", "7010161787077b07de29b15b76825ceacbbcedcb77fe2e6832f509be102cab6b"],
@@ -34,6 +35,37 @@ export const kubernetesDigests = new Map(
     ["kubelet 1.35.3 arm64", "58496a5d16d4316b18397735190d2d41e0c368169ecb458d91b09f4cd1e03c80"],
   ].map(([file = "", digest = ""]) => [file, `sha256:${digest}`]),
 );
+
+/**
+ * The same of archives, for programs whose own digests no source outside of the release tells: kube-apiserver,
+ * kube-controller-manager and kube-scheduler. Source: kubernetes/kubernetes, CHANGELOG/CHANGELOG-1.35.md and CHANGELOG-1.34.md
+ * at 008b36529, "Server Binaries".
+ *
+ * @type {ReadonlyMap<string, string>}
+ */
+const archiveDigests = new Map(
+  [
+    [
+      `${serverArchive} 1.34.2 amd64`,
+      "016b09cb70b4335201095b96cd564059eece9ece9e945e045b4558afa9dbd99840cd7a48ed6c06a888276c939c8dc30afc8a7435689c9efd295a9f9de1f477c3",
+    ],
+    [
+      `${serverArchive} 1.34.2 arm64`,
+      "b5a74b68e3e88f420ff6bae262f0611a80360672a05170b71613babb4fd072f36b2f067347feb16f0a9c1b20bca01fc8c07d83e3a55ecd133615c9fa6e5066ca",
+    ],
+    [
+      `${serverArchive} 1.35.3 amd64`,
+      "0cb116bd777a249bdd4e1481028a61abba506071d7b59fdf8bf27d9214a5f123d23acc90b6de9cf15419b67ddd3cb1f5aa5b94389799c4842e6daf4a00db366c",
+    ],
+    [
+      `${serverArchive} 1.35.3 arm64`,
+      "90c0f86ecd67f5b0289c6297e3bdcaea1990ef306e4fb312a299c8f675daac63ee100f605b4f5448427c88d1b8dcc52a9a6d7a5c37bb2c60c2b23a57ea14db23",
+    ],
+  ].map(([file = "", digest = ""]) => [file, `sha512:${digest}`]),
+);
+
+/** Digests of everything that is downloaded, as `fetchFile` takes them. A set with a program that none of them covers is built. */
+export const kubernetesDigests = new Map([...programDigests, ...archiveDigests]);
 
 /**
  * @typedef {object} ProgramSet
@@ -74,3 +106,6 @@ export const previousSet = {
   files: ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"],
   module: new URL("kubernetes-1.34", import.meta.url),
 };
+
+/** Every set. */
+export const programSets = [controlPlaneSet, nodeSet, ...olderKubeadmSets, previousSet];

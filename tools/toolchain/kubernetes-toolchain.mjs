@@ -14,13 +14,22 @@ import {
   controlPlaneSet,
   etcdFile,
   etcdVersion,
+  kubernetesDigests,
   kubernetesVersion,
   nodeSet,
   olderKubeadmSets,
   previousSet,
+  programSets,
 } from "./kubernetes-release.mjs";
 
-export { controlPlaneSet, downloadKubernetes, etcdVersion, kubernetesVersion };
+export {
+  controlPlaneSet,
+  downloadKubernetes,
+  etcdVersion,
+  kubernetesDigests,
+  kubernetesVersion,
+  programSets,
+};
 
 /** @typedef {import("./cached-toolchain.mjs").EnsureOptions} EnsureOptions */
 /** @typedef {import("./cached-toolchain.mjs").Install} Install */

@@ -41,9 +41,10 @@ export function pinnedDigest(digests, key, name) {
 /**
  * @param {string} archive
  * @param {string} folder
+ * @param {readonly string[]} [members] of the archive; all without
  */
-export async function unpack(archive, folder) {
-  const { code, output } = await run("tar", ["-xf", archive, "-C", folder]);
+export async function unpack(archive, folder, members = []) {
+  const { code, output } = await run("tar", ["-xf", archive, "-C", folder, ...members]);
   if (code !== 0) throw new Error(`tar ended with ${code}: ${output.trim()}`);
 }
 

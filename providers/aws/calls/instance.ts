@@ -83,6 +83,7 @@ function shownInstance(instance: Instance): Found {
       ),
       instanceProfile: instance.IamInstanceProfile?.Arn?.split("/").at(-1),
       keyName: instance.KeyName,
+      sourceDestCheck: instance.SourceDestCheck === false ? false : undefined,
       metadata: present({
         httpTokens: instance.MetadataOptions?.HttpTokens,
         hopLimit: instance.MetadataOptions?.HttpPutResponseHopLimit,
@@ -161,7 +162,8 @@ export function instanceCalls(ask: AskEc2): MachineCalls {
         ec2.runInstances(wanted, options),
       );
       const shown = shownInstance(must(Instances[0], "Instances"));
-      return { ...shown, who, spec: { ...spec, ...shown.spec, ...launched(spec) } };
+      const { sourceDestCheck: _, ...asked } = spec;
+      return { ...shown, who, spec: { ...asked, ...shown.spec, ...launched(spec) } };
     },
     async update(ctx, current, spec) {
       await updateGroups(ask, ctx, current, texts(spec, "groupIds"));
@@ -172,6 +174,7 @@ export function instanceCalls(ask: AskEc2): MachineCalls {
           ec2.modifyInstanceMetadataOptions(wanted, options),
         );
       }
+      await updateSourceDestCheck(ask, ctx, current, spec);
       await updateTags(ask, ctx, current, spec);
       await updateAlternatives(ask, ctx, current, choicesText(spec));
       return { ...current, spec };
@@ -316,6 +319,20 @@ async function updateGroups(
     ec2.modifyInstanceAttribute({ InstanceId: current.id, Groups: [...wanted] }, options),
   );
   await putTags(ask, ctx, current.id, orderTags(wanted));
+}
+
+/** A launch does not take it: a new host is updated to it. */
+async function updateSourceDestCheck(
+  ask: AskEc2,
+  ctx: CallContext,
+  { id: InstanceId, spec: { sourceDestCheck: current } }: Observed,
+  { sourceDestCheck: wanted }: JsonObject,
+): Promise<void> {
+  if (current === wanted) return;
+  const SourceDestCheck = { Value: wanted !== false };
+  await ask(ctx, "ModifyInstanceAttribute", (ec2, options) =>
+    ec2.modifyInstanceAttribute({ InstanceId, SourceDestCheck }, options),
+  );
 }
 
 async function updateAlternatives(

@@ -40,6 +40,11 @@ export function zonesWith(
   return found.map(String);
 }
 
+/** Ranges of the addresses that NAT gateways of a VPC which is there go out with, as they were looked up. Pure. */
+export function egressRanges({ egressRanges: found }: JsonObject): string[] {
+  return Array.isArray(found) ? found.map(String) : [];
+}
+
 function text(value: Json | undefined): string {
   return typeof value === "string" ? value : "";
 }

@@ -2,6 +2,7 @@ import { assertNever } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { type Ref, refTo } from "../../../src/graph/graph.js";
 import type { SharedPart } from "../../../src/provider/definition.js";
+import type { Satellite } from "../../../src/provider/port.js";
 import { apiServerPort, type AwsCluster, type SecurityGroupRole } from "../specs/cluster-spec.js";
 import { natNames, resource } from "./network.js";
 
@@ -59,7 +60,7 @@ const hosts: readonly Source[] = [
  * API servers, etcd, kubelets, node ports, and the pod network. Source: cluster-api-provider-aws 0.3
  * (services/ec2/securitygroups.go), without a bastion, and with a group for the load balancer as later releases have it.
  */
-function plannedRules(cluster: AwsCluster): readonly PlannedRule[] {
+function plannedRules(cluster: AwsCluster, egress: readonly string[]): readonly PlannedRule[] {
   const { ingressRules = calico } = cluster;
   const tcp = (into: Role, ports: readonly [number, number], from: readonly Source[]) => ({
     into,
@@ -78,27 +79,71 @@ function plannedRules(cluster: AwsCluster): readonly PlannedRule[] {
   });
   const api: readonly [number, number] = [apiServerPort, apiServerPort];
   return [
-    tcp("apiServerLb", api, apiClients(cluster)),
+    tcp("apiServerLb", api, apiClients(cluster, egress)),
     tcp("controlPlane", api, [{ kind: "group", group: "apiServerLb" }, ...hosts]),
     tcp("controlPlane", [2379, 2380], [{ kind: "group", group: "controlPlane" }]),
     tcp("controlPlane", [10_250, 10_250], hosts),
-    tcp("node", [30_000, 32_767], [{ kind: "range", cidr: everywhere }]),
+    tcp("node", [30_000, 32_767], nodePortClients(cluster)),
     tcp("node", [10_250, 10_250], hosts),
     ...between,
   ];
 }
 
-/** Whoever may reach the API, the hosts of the cluster always: from private subnets they come with the address of a NAT gateway. */
-function apiClients(cluster: AwsCluster): readonly Source[] {
+/**
+ * Sources that may reach the API. The cluster's own hosts always may: private hosts come with the address of a NAT gateway, which the
+ * cluster makes or which was looked up (`egress`). A public host has a rule of its own (`hostRule`).
+ */
+function apiClients(cluster: AwsCluster, egress: readonly string[]): readonly Source[] {
   const { allowedCidrs } = cluster.apiServer ?? {};
   if (allowedCidrs === undefined) return [{ kind: "range", cidr: everywhere }];
-  const ranges = allowedCidrs.map((cidr): Source => ({ kind: "range", cidr }));
+  const found = needsHostRules(cluster) ? egress : [];
+  const ranges = [...allowedCidrs, ...found].map((cidr): Source => ({ kind: "range", cidr }));
   const ways = natNames(cluster).map((address): Source => ({ kind: "nat", address }));
   return [...ranges, ...hosts, ...ways];
 }
 
-/** Security groups that a cluster makes, with their rules, of a Cluster without filters. A rule is a resource of its own: groups name each other. Pure. */
-export function groupParts(cluster: AwsCluster): SharedPart[] {
+/**
+ * Sources that may reach node ports: hosts of the cluster, and ranges that the Cluster names. Controllers of load balancers open
+ * node ports to their own load balancers.
+ */
+function nodePortClients({ nodePortCidrs = [] }: AwsCluster): readonly Source[] {
+  return [...hosts, ...nodePortCidrs.map((cidr): Source => ({ kind: "range", cidr }))];
+}
+
+/**
+ * Whether hosts need rules by their public addresses to reach the API: its load balancer has public addresses, so that rules by
+ * group do not count, and a group of the cluster's own lets in certain ranges only. Pure.
+ */
+export function needsHostRules({
+  apiServer,
+  securityGroups,
+}: Pick<AwsCluster, "apiServer" | "securityGroups">): boolean {
+  const { allowedCidrs, scheme } = apiServer ?? {};
+  if (allowedCidrs === undefined || allowedCidrs.includes(everywhere)) return false;
+  return scheme !== "internal" && securityGroups?.apiServerLb === undefined;
+}
+
+/** Whether a rule with this name in the graph lets into the API's load balancer. Pure. */
+export function isApiRule(name: string): boolean {
+  return name.startsWith(`${graphNames.apiServerLb}-`);
+}
+
+/** The rule that lets a public host in, by the address that EC2 has given it: it lives with the host. Pure. */
+export function hostRule(host: () => Ref): Satellite {
+  const [fromPort, toPort] = [apiServerPort, apiServerPort];
+  const spec = { groupId: groupId("apiServerLb"), protocol: "tcp", fromPort, toPort };
+  return {
+    kind: "AwsSecurityGroupRule",
+    name: "api",
+    spec: { ...spec, instanceId: host() },
+  };
+}
+
+/**
+ * Security groups that a cluster makes, with their rules, of a Cluster without filters. A rule is a resource of its own: groups
+ * name each other. `egress`: ranges of the addresses that hosts in subnets which are there come with. Pure.
+ */
+export function groupParts(cluster: AwsCluster, egress: readonly string[] = []): SharedPart[] {
   const { securityGroups = {}, tags } = cluster;
   const groups = roles.map((role): SharedPart => {
     const existing = securityGroups[role];
@@ -110,7 +155,9 @@ export function groupParts(cluster: AwsCluster): SharedPart[] {
       tags,
     });
   });
-  const rules = plannedRules(cluster).filter(({ into }) => securityGroups[into] === undefined);
+  const rules = plannedRules(cluster, egress).filter(
+    ({ into }) => securityGroups[into] === undefined,
+  );
   const parts = new Map(rules.flatMap(ruleParts).map((part) => [part.name, part]));
   return [...groups, ...parts.values()];
 }

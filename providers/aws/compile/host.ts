@@ -5,7 +5,7 @@ import type { MachineToCompile, Satellite } from "../../../src/provider/port.js"
 import { apiServerPort, type AwsCluster } from "../specs/cluster-spec.js";
 import { type AwsMachine, awsMachineSpec } from "../specs/machine-spec.js";
 import { apiName } from "./api-server.js";
-import { groupsOfHost } from "./groups.js";
+import { groupsOfHost, hostRule, needsHostRules } from "./groups.js";
 import { subnetsOf, zonesOf } from "./network.js";
 
 /** A machine's lookups: what `resolve` answers for it. */
@@ -37,6 +37,8 @@ export function hostInputs(machine: MachineToCompile, cluster: AwsCluster): Json
     instanceProfile: wanted.instanceProfile,
     keyName: wanted.keyName,
     publicIp: wanted.publicIp,
+    // EC2 checks unless it is told not to.
+    sourceDestCheck: wanted.sourceDestCheck === false ? false : undefined,
     rootVolume: rootVolumeOf(wanted),
     metadata: {
       httpTokens: wanted.metadata?.httpTokens ?? "required",
@@ -106,7 +108,7 @@ function furtherGroups({ securityGroups = [] }: AwsMachine, lookedUp: MachineLoo
   return securityGroups.map(({ id }) => id ?? found.shift() ?? "");
 }
 
-/** What lives with a machine's instance: its volumes, and a member's place behind the load balancer. Pure. */
+/** What lives with a machine's instance: its volumes, a member's place behind the load balancer, and a public host's way to the API. Pure. */
 export function hostSatellites(
   machine: MachineToCompile,
   host: (output?: string) => Ref,
@@ -128,8 +130,9 @@ export function hostSatellites(
     });
     return { kind: "AwsVolume", name, spec, whenHostGoes: whenHostGoes ?? "delete" };
   });
-  if (!machine.controlPlane) return volumes;
+  const rules = wanted.publicIp === true && needsHostRules(cluster) ? [hostRule(host)] : [];
+  if (!machine.controlPlane) return [...rules, ...volumes];
   const targetGroupArn = refTo("AwsTargetGroup", apiName);
   const spec = { targetGroupArn, instanceId: host(), port: apiServerPort };
-  return [{ kind: "AwsTarget", name: apiName, spec }, ...volumes];
+  return [{ kind: "AwsTarget", name: apiName, spec }, ...rules, ...volumes];
 }

@@ -76,6 +76,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     fromPort: replace("another rule takes its place"),
     toPort: replace("another rule takes its place"),
     cidr: replace("another rule takes its place"),
+    instanceId: replace("another rule takes its place"),
     sourceGroupId: replace("another rule takes its place"),
   },
   AwsLoadBalancer: {
@@ -110,6 +111,7 @@ export const awsRules: Readonly<Record<AwsKind, FieldRules>> = {
     instanceProfile: replace("an instance keeps its profile"),
     keyName: replace("an instance keeps its key pair"),
     publicIp: replace("an address is given at the launch"),
+    sourceDestCheck: inPlace,
     rootVolume: replace("the root volume is made with its instance"),
     metadata: inPlace,
     spot: replace("an instance stays spot or on demand"),

@@ -136,7 +136,8 @@ export const awsClusterSpec = Type.Object(
     ),
     natGateways: stringEnum(["perZone", "one", "none"], {
       default: "perZone",
-      description: "Ways out for the private subnets that are made: each costs by the hour.",
+      description:
+        "Ways out for the private subnets that are made. Each NAT gateway costs tens of USD a month, and by the GB that goes through it: perZone has one in each zone and goes on without a zone, one is the cheapest for private hosts.",
     }),
     apiServer: Type.Optional(
       closed(
@@ -174,6 +175,14 @@ export const awsClusterSpec = Type.Object(
       Type.Array(rule, {
         description:
           "What the pod network needs between hosts; BGP and IP-in-IP, as Calico does, without.",
+      }),
+    ),
+    nodePortCidrs: Type.Optional(
+      Type.Array(range("A range."), {
+        minItems: 1,
+        uniqueItems: true,
+        description:
+          "From where node ports 30000 to 32767 of all hosts can be reached, beside the cluster's own hosts and load balancers that controllers make; from nowhere else without.",
       }),
     ),
     hostSecrets: Type.Optional(

@@ -167,6 +167,12 @@ export const awsMachineSpec = Type.Object(
           "Whether it is in a public subnet with a public address. Changing it needs a new instance.",
       }),
     ),
+    sourceDestCheck: Type.Optional(
+      Type.Boolean({
+        description:
+          "Whether EC2 drops packets that are not from or to the host's own address, as with pods that are routed without a tunnel; it does without. Changes in place.",
+      }),
+    ),
     rootVolume: Type.Optional(rootVolume),
     dataVolumes: Type.Optional(
       Type.Array(dataVolume, { description: "Volumes that live with the machine's host." }),

@@ -43,10 +43,11 @@ export function misfitOf(
       member: ["versions", "containerRuntime", "name"],
     };
   }
-  const { packages, template } = hostAdditionsOf(machine.providerSpec);
-  if (packages !== undefined && terms.software(machine, clusterSpec) === "image") {
+  const { packages, aptMirrors, template } = hostAdditionsOf(machine.providerSpec);
+  if ((packages ?? aptMirrors) !== undefined && terms.software(machine, clusterSpec) === "image") {
     const reason = "its image holds its software, and no package is installed";
-    return { reason, member: [...additionsPath, "packages"] };
+    const field = packages === undefined ? "aptMirrors" : "packages";
+    return { reason, member: [...additionsPath, field] };
   }
   const own = termsFor(cluster, terms);
   const store = own.secrets;

@@ -17,6 +17,7 @@ import {
 import type { ClusterSettings, HostText, JoinSettings, NodeSettings } from "../kubeadm/settings.js";
 import type { HostFile } from "./host-file.js";
 import { controlPlaneKeyFiles, hasSeveralAuthorities } from "./key-files.js";
+import { hostProxy, proxyFiles } from "./proxy.js";
 import { bootstrapScript } from "./script.js";
 import { containerdFile, type HostSoftware, kernelFiles, sandboxImageOf } from "./software.js";
 import { yamlText } from "../kubeadm/yaml-text.js";
@@ -58,7 +59,9 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
   const verb = role.kind === "init" ? "init" : "join";
   const replaced = replacedIn(node);
   const marks = { name: node.name, annotations: node.annotations ?? {} };
+  const proxy = hostProxy(additions, cluster);
   const script = {
+    proxy,
     software: softwareOf(settings),
     source,
     verb,
@@ -73,6 +76,7 @@ export function hostBootstrap(settings: HostSettings): HostBootstrap {
     files: [
       ...kernelFiles,
       ...(source === "apt" ? runtimeFiles(settings) : []),
+      ...proxyFiles(proxy, settings.runtime),
       ...(role.kind === "joinWorker" ? [] : controlPlaneKeyFiles(role.keys)),
       ...patchFiles(node),
       {

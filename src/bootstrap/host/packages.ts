@@ -1,9 +1,11 @@
 import { step } from "./host-script.js";
 import {
+  type AptMirrors,
   type AptPackage,
   type AptRepository,
   aptPackages,
   aptRepositories,
+  baseOf,
   type HostSoftware,
 } from "./software.js";
 
@@ -36,16 +38,39 @@ const updateLists = [
   "}",
 ];
 
-/** Lines of a script that bring a host's software, all of it. Pure. */
-export function installedLines(software: HostSoftware): string[] {
+/** Lists of repositories that an image has. */
+const listFiles = [
+  "/etc/apt/sources.list",
+  "/etc/apt/sources.list.d/*.list",
+  "/etc/apt/sources.list.d/*.sources",
+  "/etc/apt/mirrors/*.list",
+];
+
+/** Lines of sh that put a mirror in the place of the distribution's own hosts; a second time they change nothing. */
+function distributionLines({ distribution }: AptMirrors): string[] {
+  if (distribution === undefined) return [];
+  const own = "https?://([a-z0-9-]+\\.)*(ubuntu\\.com|debian\\.org)/(ubuntu|debian)(-[a-z]+)?/?";
   return [
-    ...repositoryLines(aptRepositories(software)),
+    `for list in ${listFiles.join(" ")}; do`,
+    '  [ -f "$list" ] || continue',
+    `  sed -i -E 's#${own}#${baseOf(distribution, "")}\\4/#' "$list"`,
+    "done",
+  ];
+}
+
+/** Lines of a script that bring a host's software, all of it. Pure. */
+export function installedLines(software: HostSoftware, mirrors: AptMirrors = {}): string[] {
+  return [
+    ...repositoryLines(aptRepositories(software, mirrors), mirrors),
     ...step("install packages", packageLines(Object.values(aptPackages(software)))),
   ];
 }
 
 /** Lines of a script that make repositories known, on the distributions that they have packages for. Pure. */
-export function repositoryLines(repositories: readonly AptRepository[]): string[] {
+export function repositoryLines(
+  repositories: readonly AptRepository[],
+  mirrors: AptMirrors = {},
+): string[] {
   const keyOf = (name: string) => `/etc/apt/keyrings/capstan-${name}.asc`;
   return [
     ...step("recognize the distribution", [
@@ -59,6 +84,7 @@ export function repositoryLines(repositories: readonly AptRepository[]): string[
     ]),
     ...step("add package repositories", [
       "export DEBIAN_FRONTEND=noninteractive",
+      ...distributionLines(mirrors),
       ...updateLists,
       "update_lists",
       `${aptInstall} ${companions}`,

@@ -4,6 +4,7 @@ import type { HostText } from "../kubeadm/settings.js";
 import { hostScript, quoted, step } from "./host-script.js";
 import { keyFolder } from "./key-files.js";
 import { aptInstall, installedLines } from "./packages.js";
+import { type HostProxy, proxiedLines } from "./proxy.js";
 import { type HostSoftware, runtimeService } from "./software.js";
 
 /** What the script that makes a node of a host is made from. */
@@ -17,6 +18,7 @@ interface ScriptSettings {
   readonly hasSeveralAuthorities: boolean;
   /** What the user adds. */
   readonly additions: HostAdditions;
+  readonly proxy?: HostProxy | undefined;
   /** Commands whose output takes the place of a text in the configuration. */
   readonly replaced: readonly { readonly text: string; readonly command: string }[];
   /** What the Node is marked with, beyond what kubeadm does: by its own name. */
@@ -34,7 +36,7 @@ const sentinelFile = "/run/cluster-api/bootstrap-success.complete";
  * made; a host on which it failed is replaced. Pure.
  */
 export function bootstrapScript(settings: ScriptSettings): string {
-  const { software, source, verb, configuration, additions } = settings;
+  const { software, source, verb, configuration, additions, proxy } = settings;
   const runtime = runtimeService(software.containerRuntime.name);
   return hostScript({
     name: "bootstrap",
@@ -46,15 +48,20 @@ export function bootstrapScript(settings: ScriptSettings): string {
         "sysctl --system",
       ]),
       ...step("turn swap off", ["swapoff -a"]),
-      ...(source === "image" ? verifiedLines(software) : installedLines(software)),
-      ...step("start the container runtime", [
-        `systemctl enable ${runtime}`,
-        `systemctl restart ${runtime}`,
-        "systemctl enable kubelet",
+      ...proxiedLines(proxy, [
+        ...(source === "image"
+          ? verifiedLines(software)
+          : installedLines(software, additions.aptMirrors)),
+        ...step("start the container runtime", [
+          ...(proxy === undefined ? [] : ["systemctl daemon-reload"]),
+          `systemctl enable ${runtime}`,
+          `systemctl restart ${runtime}`,
+          "systemctl enable kubelet",
+        ]),
+        ...packageSteps(additions),
+        ...replacingLines(settings),
+        ...commandLines("preKubeadmCommands", additions),
       ]),
-      ...packageSteps(additions),
-      ...replacingLines(settings),
-      ...commandLines("preKubeadmCommands", additions),
       ...step(`kubeadm ${verb}`, [...kubeadmLines(settings), `rm -f ${configuration}`]),
       ...annotatingLines(settings),
       ...commandLines("postKubeadmCommands", additions),

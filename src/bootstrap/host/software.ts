@@ -1,3 +1,4 @@
+import type { HostAdditions } from "../../api/host-additions.js";
 import type { HostFile } from "./host-file.js";
 
 /** What a host runs, by exact versions: semantic ones without "v". */
@@ -23,18 +24,20 @@ export interface AptPackage {
   readonly version: string;
 }
 
+/** What stands for the repositories' own addresses. */
+export type AptMirrors = NonNullable<HostAdditions["aptMirrors"]>;
+
 /** Repositories that have a host's software. Pure. Source: docs/bootstrap.md#software. */
-export function aptRepositories({
-  kubelet,
-  kubeadm,
-  containerRuntime,
-}: HostSoftware): AptRepository[] {
+export function aptRepositories(
+  { kubelet, kubeadm, containerRuntime }: HostSoftware,
+  mirrors: AptMirrors = {},
+): AptRepository[] {
   const minors = [...new Set([kubelet, kubeadm].map(minorText))];
   return [
     ...minors.map((minor) =>
-      packagesOfKubernetes(`kubernetes-${minor}`, `core:/stable:/v${minor}`),
+      packagesOfKubernetes(`kubernetes-${minor}`, `core:/stable:/v${minor}`, mirrors),
     ),
-    runtimeRepository(containerRuntime),
+    runtimeRepository(containerRuntime, mirrors),
   ];
 }
 
@@ -57,18 +60,27 @@ export function aptPackages({
   };
 }
 
-function runtimeRepository({ name, version }: HostSoftware["containerRuntime"]): AptRepository {
+function runtimeRepository(
+  { name, version }: HostSoftware["containerRuntime"],
+  mirrors: AptMirrors,
+): AptRepository {
   if (name === "cri-o") {
     const path = `addons:/cri-o:/stable:/v${minorText(version)}`;
-    return packagesOfKubernetes("cri-o", path);
+    return packagesOfKubernetes("cri-o", path, mirrors);
   }
   // That of the distribution has one version of containerd at a time.
-  const url = "https://download.docker.com/linux/$distribution";
+  const url = `${baseOf(mirrors.docker, "https://download.docker.com/linux")}/$distribution`;
   return { name: "docker", url, suite: "$release stable", keyUrl: `${url}/gpg` };
 }
 
-function packagesOfKubernetes(name: string, path: string): AptRepository {
-  const url = `https://pkgs.k8s.io/${path}/deb`;
+/** Without a slash at its end. Pure. */
+export function baseOf(mirror: string | undefined, own: string): string {
+  const base = mirror ?? own;
+  return base.endsWith("/") ? base.slice(0, -1) : base;
+}
+
+function packagesOfKubernetes(name: string, path: string, mirrors: AptMirrors): AptRepository {
+  const url = `${baseOf(mirrors.kubernetes, "https://pkgs.k8s.io")}/${path}/deb`;
   return { name, url: `${url}/`, suite: "/", keyUrl: `${url}/Release.key` };
 }
 

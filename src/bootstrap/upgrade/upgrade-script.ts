@@ -1,5 +1,6 @@
 import { hostScript, quoted, step } from "../host/host-script.js";
 import { packageLines, repositoryLines } from "../host/packages.js";
+import { hostProxy, proxiedLines } from "../host/proxy.js";
 import { aptPackages, aptRepositories, runtimeService } from "../host/software.js";
 import { softwareOf } from "../host/host-bootstrap.js";
 import { kubeadmPatchFolder, kubeletPatchPath } from "../kubeadm/configuration.js";
@@ -51,9 +52,14 @@ export function upgradeScript({ id, steps, to, unit }: UpgradeScript): string {
 const packagedKinds: readonly UpgradeStep["kind"][] = ["kubeadm", "containerRuntime", "kubelet"];
 
 function preparingLines(to: HostSetup): string[] {
+  const { additions = {} } = to;
+  const { aptMirrors: mirrors } = additions;
   return [
     ...step("finish what was begun with packages", ["dpkg --configure -a"]),
-    ...repositoryLines(aptRepositories(softwareOf(to))),
+    ...proxiedLines(
+      hostProxy(additions, to.cluster),
+      repositoryLines(aptRepositories(softwareOf(to), mirrors), mirrors),
+    ),
   ];
 }
 

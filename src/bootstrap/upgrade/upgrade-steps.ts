@@ -4,7 +4,7 @@ import { type HostSettings, patchFiles, runtimeFiles, softwareOf } from "../host
 import type { HostSoftware } from "../host/software.js";
 
 /** A host's settings as far as it can change in place. */
-export type HostSetup = Pick<HostSettings, "node" | "runtime" | "source">;
+export type HostSetup = Pick<HostSettings, "cluster" | "node" | "runtime" | "source" | "additions">;
 
 /**
  * Whose turn it is: the member that brings the cluster's own objects to the new version, which comes before all

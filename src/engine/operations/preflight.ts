@@ -1,6 +1,6 @@
 import { isCapstanError, messageOf } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
-import { plannedSteps } from "../../plan/foreseen.js";
+import { plannedResources, plannedSteps } from "../../plan/foreseen.js";
 import type { Plan } from "../../plan/plan.js";
 import type { CallContext, InfrastructureProvider, PreflightFinding } from "../../provider/port.js";
 import { isOpen, type PriorState } from "../../records/prior-state.js";
@@ -23,16 +23,18 @@ export async function withPreflight(plan: Plan, preflight: Preflight): Promise<P
   const { number } = plan.transaction;
   const goesOn = isOpen(preflight.prior) || number === preflight.prior.transaction?.number;
   if (steps.length === 0 || goesOn || preflight.provider.preflight === undefined) return plan;
-  const found = await findingsOn({ steps, target: plan.target }, preflight);
+  const found = await findingsOn(plan, preflight);
   return found.length === 0 ? plan : { ...plan, foreseen: [...(plan.foreseen ?? []), ...found] };
 }
 
 async function findingsOn(
-  { steps, target }: Pick<Plan, "target"> & { readonly steps: ReturnType<typeof plannedSteps> },
-  { provider, context }: Preflight,
+  plan: Plan,
+  { provider, context, prior }: Preflight,
 ): Promise<readonly PreflightFinding[]> {
-  const clusterSpec = providerValue(clusterIn(target).spec);
-  const ask = async () => (await provider.preflight?.(context, steps, clusterSpec)) ?? [];
+  const steps = plannedSteps(plan, prior);
+  const clusterSpec = providerValue(clusterIn(plan.target).spec);
+  const planned = plannedResources(plan, prior);
+  const ask = async () => (await provider.preflight?.(context, steps, clusterSpec, planned)) ?? [];
   try {
     return await reading(context, ask);
   } catch (error) {

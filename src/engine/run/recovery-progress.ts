@@ -3,6 +3,7 @@ import { CapstanError } from "../../api/error.js";
 import type { RemainingPlan } from "../../plan/plan.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { Action } from "../../transaction/lifecycle.js";
+import type { RunEvent } from "./run-event.js";
 
 /** What deals with what somebody dead has left, before any pass. */
 export type Recovery = Extract<
@@ -45,6 +46,15 @@ export class RecoveryProgress {
   forget(): void {
     this.decided.clear();
   }
+}
+
+/** What a run tells of a recovery that is carried out. A run that reads its own changes again recovers nothing. Pure. */
+export function recoveryEvent(recovery: Recovery): RunEvent {
+  if (recovery.kind === "refresh" && recovery.isOwn) {
+    return { kind: "refreshing", keys: recovery.keys };
+  }
+  const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
+  return { kind: "recovering", reason: `${about}${recovery.reason}` };
 }
 
 function aboutOf(recovery: Recovery): string {

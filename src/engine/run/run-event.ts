@@ -38,7 +38,10 @@ export type RunEvent =
   | { readonly kind: "configured"; readonly what: string }
   /** The change is done, and those objects and the Nodes' marks stay as they are until the next command. */
   | { readonly kind: "unconfigured"; readonly reason: string }
+  /** What a dead command has left is dealt with. */
   | { readonly kind: "recovering"; readonly reason: string }
+  /** Resources that this run has changed are read again: their cloud shows more of them by now. */
+  | { readonly kind: "refreshing"; readonly keys: readonly NodeKey[] }
   | { readonly kind: "committed"; readonly revision: number }
   /** The same goal under other names: those of hosts are spent, or the hosts never came up. What follows is about `plan`. */
   | { readonly kind: "plannedAnew"; readonly plan: Plan; readonly reason: string }

@@ -51,7 +51,7 @@ import { passOptionsFor } from "./pass-options.js";
 import { isPassRecorded, livingAs } from "./pass-record.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { removeLeftovers } from "./remove-leftovers.js";
-import { type Recovery, RecoveryProgress } from "./recovery-progress.js";
+import { type Recovery, RecoveryProgress, recoveryEvent } from "./recovery-progress.js";
 import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
 import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Terminations } from "./terminations.js";
@@ -274,8 +274,7 @@ export class Run {
       return clock.sleep(timingOf(provider).listingLagMs, stop);
     }
     if (recovery.kind === "remove") return this.remove(recovery, plan);
-    const about = "keys" in recovery ? `${recovery.keys.join(", ")}: ` : "";
-    report({ kind: "recovering", reason: `${about}${recovery.reason}` });
+    report(recoveryEvent(recovery));
     this.state = await recover(recovery, plan.stack, this.state, this.tools());
   }
 

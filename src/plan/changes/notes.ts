@@ -1,5 +1,6 @@
 import { counted } from "../../api/counted.js";
 import { asJson, sameJson } from "../../api/json.js";
+import { keyAlgorithmAnnotation } from "../../api/key-algorithm.js";
 import { isShared } from "../../graph/graph.js";
 import { profiles } from "../../api/set-profile.js";
 import type { MachineDeploymentObject, MachineSetObject } from "../../api/types.js";
@@ -22,6 +23,7 @@ export function planNotes(plan: Plan): string[] {
   return [
     ...heldText(plan),
     ...(plan.foreseen ?? []).map(foreseenText),
+    ...laterKeysNote(plan),
     ...(plan.lookedUp ?? []).map(lookupText),
     ...(plan.open === undefined ? [] : [openText(plan)]),
     ...forgottenNote(plan),
@@ -111,6 +113,14 @@ function foreseenText(finding: PreflightFinding): string {
   const hint = finding.hint === undefined ? "" : `; ${finding.hint}`;
   const about = isRefusal(finding) ? "Would fail, not to be applied" : "May fail";
   return `${about} (${finding.code}): ${finding.message}${hint}`;
+}
+
+/** A cluster keeps the keys that it was made with, whatever its annotation says since. */
+function laterKeysNote({ laterKeys, stack }: Plan): string[] {
+  if (laterKeys === undefined) return [];
+  return [
+    `The cluster's keys stay as they are: ${keyAlgorithmAnnotation} ${laterKeys} counts for keys that capstan certificates rotate ${stack} makes.`,
+  ];
 }
 
 /** "Looked up for MachineDeployment web (imageFamily ubuntu): image a -> b". */

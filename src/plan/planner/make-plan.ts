@@ -62,6 +62,7 @@ import { summaryOf } from "../changes/tree.js";
 import { replaceableOnTheWayBack } from "../undo/compensable.js";
 import { keylessFindings } from "../refusals/keyless.js";
 import { refuseLostRecords } from "../refusals/lost-records.js";
+import { laterKeys } from "../decisions/later-keys.js";
 import { refuseOlderState } from "../refusals/older-state.js";
 import { undoOf } from "../undo/undo.js";
 import type { Judged } from "../decisions/verdicts.js";
@@ -83,8 +84,12 @@ export function makePlan(input: PlanInput): Plan {
   refuseOlderState(input, () => plan.target);
   refuseLostRecords(input, plan);
   const foreseen = keylessFindings(input, plan);
-  const waves = wavesOf(plan);
-  return foreseen.length === 0 ? { ...plan, waves } : { ...plan, waves, foreseen };
+  return omitUndefined<Plan>({
+    ...plan,
+    waves: wavesOf(plan),
+    foreseen: foreseen.length === 0 ? undefined : foreseen,
+    laterKeys: laterKeys(input, plan),
+  });
 }
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */

@@ -95,7 +95,7 @@ function ruleLines(spec: Fields): string[] {
     ...hostGroups.flatMap((into) => hostGroups.map((from) => tcp(into, 10250, 10250, from))),
     tcp("controlplane", 6443, 6443, "apiserver-lb"),
     tcp("controlplane", 2379, 2380, "controlplane"),
-    tcp("node", 30000, 32767, "0.0.0.0/0"),
+    ...hostGroups.map((from) => tcp("node", 30000, 32767, from)),
     ...(allowedCidrs === undefined ? ["0.0.0.0/0"] : [...allowedCidrs, ...insiders]).map((from) =>
       tcp("apiserver-lb", 6443, 6443, from),
     ),

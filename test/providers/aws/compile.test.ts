@@ -78,6 +78,69 @@ describe("what a cluster on AWS is compiled to", () => {
     assertGolden("aws-existing-vpc", graphText(clusterSpec, [machine("cp-0", true)]));
   });
 
+  const restricted = { apiServer: { allowedCidrs: ["203.0.113.0/24"] } };
+  /** Sources that may reach the API, and who has a rule of its own. */
+  const apiSources = (text: string) => ({
+    shared: [...text.matchAll(/AwsSecurityGroupRule (apiserver-lb-\S+)/g)].map(([, name]) => name),
+    own: [...text.matchAll(/^of (\S+): AwsSecurityGroupRule api (.*?) ?$/gm)].map(
+      ([, name, spec]) => `${name} ${spec}`,
+    ),
+  });
+
+  it("lets its own hosts reach the API, whatever allowedCidrs says", () => {
+    const machines = [machine("cp-0", true), machine("web-0", false, { publicIp: true })];
+    const vpc = { id: "vpc-1" };
+    const found = { egressRanges: ["198.51.100.7/32"] };
+    const ofApi = `apiserver-lb-tcp-6443-from-`;
+    const ranges = ["203.0.113.0-24", "198.51.100.7-32"];
+    const natZones = ["eu-north-1a", "eu-north-1b", "eu-north-1c"].map((zone) => `nat-${zone}`);
+    const { shared, own: rules } = apiSources(graphText({ ...restricted, vpc }, machines, found));
+    assert.deepEqual(
+      shared,
+      [...ranges, "controlplane", "node", ...natZones].map((from) => `${ofApi}${from}`),
+    );
+    assert.equal(rules.length, 1);
+    assert.match(rules[0] ?? "", /^web-0 .*"fromPort":6443,"toPort":6443,"instanceId":.*web-0/);
+  });
+
+  it("makes no rules by address where they let in nothing more", () => {
+    const machines = [machine("web-0", false, { publicIp: true })];
+    const found = { egressRanges: ["198.51.100.7/32"] };
+    const { allowedCidrs } = restricted.apiServer;
+    const open: readonly JsonObject[] = [
+      {},
+      { apiServer: { allowedCidrs: ["0.0.0.0/0"] } },
+      { apiServer: { allowedCidrs, scheme: "internal" } },
+      { apiServer: { allowedCidrs }, securityGroups: { apiServerLb: "sg-1" } },
+    ];
+    for (const clusterSpec of open) {
+      const { shared, own } = apiSources(graphText(clusterSpec, machines, found));
+      assert.deepEqual(own, []);
+      assert.ok(!shared.some((name = "") => name.includes("198.51.100.7")), shared.join());
+    }
+  });
+
+  it("closes node ports to all but its hosts and the ranges that it names", () => {
+    const sources = (text: string) =>
+      [...text.matchAll(/AwsSecurityGroupRule node-tcp-30000-32767-from-(\S+)/g)].map(
+        ([, from]) => from,
+      );
+    assert.deepEqual(sources(graphText({}, [])), ["controlplane", "node"]);
+    assert.deepEqual(sources(graphText({ nodePortCidrs: ["0.0.0.0/0", "10.0.0.0/8"] }, [])), [
+      "controlplane",
+      "node",
+      "anywhere",
+      "10.0.0.0-8",
+    ]);
+  });
+
+  it("tells a host of sourceDestCheck only where it is off", () => {
+    const inputs = (sourceDestCheck: boolean) =>
+      graphText({}, [machine("web-0", false, { sourceDestCheck })]);
+    assert.match(inputs(false), /^host web-0 .*"sourceDestCheck":false/m);
+    assert.doesNotMatch(inputs(true), /sourceDestCheck/);
+  });
+
   it("takes a VPC that filters have found", () => {
     const subnets = [{ cidr: "10.0.1.0/24", zone: "eu-north-1b" }];
     const filters = [{ name: "tag:Name", values: ["shared"] }];

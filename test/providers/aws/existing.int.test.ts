@@ -7,6 +7,7 @@ import { WatchedAccount } from "./watched-account.js";
 
 const stack = "default.aws-demo";
 const anywhere = "0.0.0.0/0";
+const office = "203.0.113.0/24";
 const Tags: Tag[] = [{ Key: "Name", Value: "theirs" }];
 
 /** Of somebody else's network. */
@@ -14,6 +15,8 @@ interface Theirs {
   readonly vpcId: string;
   readonly subnetIds: readonly string[];
   readonly nodeGroupId: string;
+  /** Public address of the NAT gateway that the private subnet goes out through. */
+  readonly natAddress: string;
 }
 
 describe("a cluster on AWS in a network that is there", () => {
@@ -47,6 +50,7 @@ describe("a cluster on AWS in a network that is there", () => {
           `      vpc: { ${named} }`,
           `      subnetFilters: [{ name: tag:Name, values: [theirs] }]`,
           `      securityGroups: { node: { ${named} } }`,
+          `      apiServer: { allowedCidrs: [${office}] }`,
           ``,
         ].join("\n"),
       ),
@@ -69,6 +73,35 @@ describe("a cluster on AWS in a network that is there", () => {
     return { Vpcs, subnets, RouteTables, SecurityGroups, InternetGateways };
   };
 
+  /** Ranges that may reach the API. */
+  const apiRanges = async () => {
+    const { SecurityGroupRules = [] } = await account.ec2.describeSecurityGroupRules({});
+    const ofApi = SecurityGroupRules.filter(
+      ({ FromPort, CidrIpv4, IsEgress }) =>
+        FromPort === 6443 && CidrIpv4 !== undefined && IsEgress !== true,
+    );
+    return ofApi.map(({ CidrIpv4 }) => CidrIpv4).sort();
+  };
+
+  /** The same cluster with a public host, which has a rule of its own. */
+  const withPublicHost = async () => {
+    const file = join(sandbox.manifests, "control-plane.yaml");
+    const text = readFileSync(file, "utf8");
+    const from = "      instanceType:";
+    assert.ok(text.includes(from));
+    writeFileSync(file, text.replace(from, `      publicIp: true\n${from}`));
+    await sandbox.up();
+    assert.match((await sandbox.plan(0)).stdout, /No changes/);
+    const { Reservations = [] } = await account.ec2.describeInstances({
+      Filters: [{ Name: "instance-state-name", Values: ["running"] }],
+    });
+    const [{ PublicIpAddress = "" } = {}] = Reservations.flatMap(({ Instances = [] }) => Instances);
+    const wanted = [office, `${theirs.natAddress}/32`, `${PublicIpAddress}/32`];
+    assert.deepEqual(await apiRanges(), wanted.sort());
+    await sandbox.capstan(0, "destroy", "--yes", stack);
+    assert.deepEqual(await apiRanges(), []);
+  };
+
   it("finds it by filters, uses it, and leaves it as it was", async () => {
     searches();
     const [before, rows] = [await view(), account.rows()];
@@ -80,6 +113,7 @@ describe("a cluster on AWS in a network that is there", () => {
     await sandbox.up();
     assert.match((await sandbox.plan(0)).stdout, /No changes/);
     assert.deepEqual(await view(), before);
+    assert.deepEqual(await apiRanges(), [office, `${theirs.natAddress}/32`].sort());
 
     const { Reservations = [] } = await account.ec2.describeInstances({});
     const [host, ...others] = Reservations.flatMap(({ Instances = [] }) => Instances);
@@ -100,6 +134,7 @@ describe("a cluster on AWS in a network that is there", () => {
     account.server.aws.advance(2 * 3_600_000);
     assert.deepEqual(await view(), before);
     assert.deepEqual(account.rows(), rows);
+    await withPublicHost();
   });
 
   it("follows what capstan init says comes next", async () => {
@@ -112,7 +147,7 @@ describe("a cluster on AWS in a network that is there", () => {
 });
 
 /** A VPC with a public and a private subnet of one zone, as another team has made it. */
-async function networkOf({ ec2 }: WatchedAccount): Promise<Theirs> {
+async function networkOf({ ec2, server }: WatchedAccount): Promise<Theirs> {
   const specified = (ResourceType: "vpc" | "subnet" | "security-group") => ({
     TagSpecifications: [{ ResourceType, Tags }],
   });
@@ -136,11 +171,20 @@ async function networkOf({ ec2 }: WatchedAccount): Promise<Theirs> {
   const RouteTableId = RouteTable?.RouteTableId ?? "";
   await ec2.createRoute({ RouteTableId, DestinationCidrBlock: anywhere, GatewayId });
   await ec2.associateRouteTable({ RouteTableId, SubnetId: subnetIds[0] });
+  const { AllocationId, PublicIp: natAddress = "" } = await ec2.allocateAddress({});
+  const nat = await ec2.createNatGateway({ SubnetId: subnetIds[0], AllocationId });
+  const NatGatewayId = nat.NatGateway?.NatGatewayId ?? "";
+  server.aws.advance(2 * 3_600_000);
+  const inner = (await ec2.createRouteTable({ VpcId })).RouteTable?.RouteTableId ?? "";
+  await ec2.createRoute({ RouteTableId: inner, DestinationCidrBlock: anywhere, NatGatewayId });
+  await ec2.associateRouteTable({ RouteTableId: inner, SubnetId: subnetIds[1] });
   const { GroupId: nodeGroupId = "" } = await ec2.createSecurityGroup({
     GroupName: "nodes",
     Description: "theirs",
     VpcId,
     ...specified("security-group"),
   });
-  return { vpcId: VpcId, subnetIds, nodeGroupId };
+  // From then on every call shows it.
+  server.aws.advance(60_000);
+  return { vpcId: VpcId, subnetIds, nodeGroupId, natAddress };
 }

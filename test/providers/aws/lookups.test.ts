@@ -6,7 +6,14 @@ import { type AskedQuestion, questionsOf } from "../../../src/compile/lookups.js
 import { readDesired } from "../../../src/manifest/desired.js";
 import type { PlannedStep } from "../../../src/provider/port.js";
 import { clusterNetwork, type Manifest, textOf } from "../../support/manifests.js";
-import { refusal, stubbed, type StubAnswers, stubContext as ctx } from "./stub-clients.js";
+import {
+  markTagsOf,
+  refusal,
+  someone,
+  stubbed,
+  type StubAnswers,
+  stubContext as ctx,
+} from "./stub-clients.js";
 
 const account = { getCallerIdentity: () => ({ Account: "123" }) };
 
@@ -210,6 +217,46 @@ describe("what AWS is asked for a Cluster", () => {
     assert.deepEqual(asked.at(-1)?.input["Filters"], [{ Name: "vpc-id", Values: ["vpc-1"] }]);
   });
 
+  const nats = {
+    describeNatGateways: () => ({
+      NatGateways: [
+        { NatGatewayId: "nat-2", NatGatewayAddresses: [{ PublicIp: "198.51.100.9" }] },
+        { NatGatewayId: "nat-1", NatGatewayAddresses: [{ PublicIp: "198.51.100.7" }, {}] },
+        {
+          NatGatewayId: "nat-3",
+          NatGatewayAddresses: [{ PublicIp: "198.51.100.8" }],
+          Tags: markTagsOf(someone("AwsNatGateway")),
+        },
+      ],
+    }),
+  };
+
+  it("the addresses of NAT gateways of a VPC that is there, where allowedCidrs needs them", async () => {
+    const apiServer = { allowedCidrs: ["203.0.113.0/24"] };
+    const subnets = [{ id: "subnet-1", zone: "eu-north-1a" }];
+    const there = { vpc: { filters }, subnets, apiServer };
+    const { answer, asked } = await foundFor({ ...vpc, ...nats }, there);
+    assert.deepEqual(answer, {
+      vpcId: "vpc-1",
+      egressRanges: ["198.51.100.7/32", "198.51.100.9/32"],
+    });
+    assert.deepEqual(asked.at(-1)?.input["Filter"], [
+      { Name: "vpc-id", Values: ["vpc-1"] },
+      { Name: "state", Values: ["available"] },
+    ]);
+    const internal = {
+      ...there,
+      vpc: { id: "vpc-1" },
+      apiServer: { ...apiServer, scheme: "internal" },
+    };
+    assert.deepEqual((await foundFor(nats, internal)).answer, {});
+    assert.deepEqual(
+      (await foundFor(nats, { subnets, apiServer })).answer,
+      {},
+      "a VPC that is made",
+    );
+  });
+
   it("is refused where filters find no subnet, or several groups", async () => {
     const inVpc = { vpc: { id: "vpc-1" } };
     const none = foundFor({ describeSubnets: () => ({}) }, { ...inVpc, subnetFilters: filters });
@@ -296,6 +343,7 @@ describe("what AWS tells before the first change", () => {
         create("AwsInstance", { instanceType: "p5.48xlarge", zone: "eu-north-1b" }),
       ],
       { hostSecrets: "userData" },
+      [],
     );
     assert.deepEqual(
       found?.map(({ code, message }) => [code, message]),
@@ -333,7 +381,7 @@ describe("what AWS tells before the first change", () => {
   const withoutStore = { hostSecrets: "userData" };
   const onVcpus = async (limit: number, ...steps: readonly PlannedStep[]) => {
     const { provider, asked } = stubbed(vcpus({ limit }));
-    const found = (await provider.preflight?.(ctx, steps, withoutStore)) ?? [];
+    const found = (await provider.preflight?.(ctx, steps, withoutStore, [])) ?? [];
     return { found, codes: asked.flatMap(({ input }) => input["QuotaCode"] ?? []) };
   };
 
@@ -371,7 +419,7 @@ describe("what AWS tells before the first change", () => {
       },
     });
     const [note, ...others] =
-      (await provider.preflight?.(ctx, [host("m5.large")], withoutStore)) ?? [];
+      (await provider.preflight?.(ctx, [host("m5.large")], withoutStore, [])) ?? [];
     assert.deepEqual([note?.code, note?.severity, others], ["PERMISSION", "warning", []]);
     assert.match(note?.hint ?? "", /"Action":"servicequotas:GetServiceQuota"/);
     const unknown = await onVcpus(1, host("u7-quantum.large"));
@@ -380,7 +428,7 @@ describe("what AWS tells before the first change", () => {
 
   it("nothing of a plan that makes neither", async () => {
     const { provider, asked } = stubbed({});
-    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsSubnet")], {}), []);
+    assert.deepEqual(await provider.preflight?.(ctx, [create("AwsSubnet")], {}, []), []);
     assert.deepEqual(asked, []);
   });
 });

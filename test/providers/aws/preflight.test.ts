@@ -6,10 +6,9 @@ import { performanceOf } from "../../../providers/sim/aws/ec2/volume-types.js";
 import type { SettingsChange } from "../../../providers/sim/aws/model/settings.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { unknownValue } from "../../../src/api/unknown.js";
-import type { PlannedStep, PreflightFinding } from "../../../src/provider/port.js";
+import type { PlannedResource, PlannedStep, PreflightFinding } from "../../../src/provider/port.js";
 import { assertLaw } from "../../support/laws.js";
 import { SimCloud } from "./life/sim-cloud.js";
-import { markTagsOf, someone } from "./stub-clients.js";
 
 const region = "eu-north-1";
 const clusterSpec = { region, natGateways: "one", hostSecrets: "userData" };
@@ -43,11 +42,19 @@ class Account {
     return create("AwsInstance", { ...wanted, ...more }, name);
   }
 
-  async find(steps: readonly PlannedStep[], more: JsonObject = {}): Promise<PreflightFinding[]> {
+  /** `standing`: what the cluster has beside what the steps create. */
+  async find(
+    steps: readonly PlannedStep[],
+    more: JsonObject = {},
+    standing: readonly PlannedResource[] = [],
+  ): Promise<PreflightFinding[]> {
     const { signal } = new AbortController();
     const context = { clock: this.cloud.clock, signal, assertEngineAlive: () => undefined };
     const provider = awsProvider(this.cloud.clients);
-    return [...((await provider.preflight?.(context, steps, { ...clusterSpec, ...more })) ?? [])];
+    const created = steps.map(({ kind, name, wanted = {} }) => ({ kind, name, spec: wanted }));
+    const spec = { ...clusterSpec, ...more };
+    const found = await provider.preflight?.(context, steps, spec, [...standing, ...created]);
+    return [...(found ?? [])];
   }
 
   get changes(): string[] {
@@ -148,37 +155,119 @@ describe("before the first change on AWS", () => {
     assert.deepEqual(await account.find(steps), []);
   });
 
-  it("hosts that allowedCidrs shuts out are named", async () => {
+  it("a public host's node ports are no concern, since they are closed to the Internet", async () => {
     const account = new Account();
-    const { ec2 } = account.cloud;
+    assert.deepEqual(await account.find([await account.host({ publicIp: true })]), []);
+  });
+});
+
+describe("hosts that apiServer.allowedCidrs would lock out of their own API", () => {
+  const only = (...allowedCidrs: string[]) => ({ apiServer: { allowedCidrs } });
+  const office = "203.0.113.0/24";
+
+  /** A subnet that is there, whose route to everywhere goes `through` something. */
+  async function routed(
+    { ec2 }: SimCloud,
+    through?: Readonly<Record<string, string>>,
+  ): Promise<string> {
+    const { Vpcs: [vpc] = [] } = await ec2.describeVpcs({});
+    const VpcId = vpc?.VpcId ?? "";
+    const { Subnet } = await ec2.createSubnet({ VpcId, CidrBlock: "172.31.240.0/24" });
+    const SubnetId = Subnet?.SubnetId ?? "";
+    const { RouteTable } = await ec2.createRouteTable({ VpcId });
+    const RouteTableId = RouteTable?.RouteTableId ?? "";
+    await ec2.associateRouteTable({ RouteTableId, SubnetId });
+    if (through !== undefined) {
+      await ec2.createRoute({ RouteTableId, DestinationCidrBlock: "0.0.0.0/0", ...through });
+    }
+    return SubnetId;
+  }
+
+  async function natGateway({ ec2, aws }: SimCloud) {
     const { Subnets: [subnet] = [] } = await ec2.describeSubnets({});
     const { AllocationId = "", PublicIp = "" } = await ec2.allocateAddress({});
-    await ec2.createNatGateway({ SubnetId: subnet?.SubnetId, AllocationId });
-    account.cloud.aws.advance(120_000);
-    const there = [await account.host({ subnetId: subnet?.SubnetId ?? "" })];
-    const only = (...allowedCidrs: string[]) => ({ apiServer: { allowedCidrs } });
-    assert.deepEqual(told(await account.find(there, only("203.0.113.0/24"))), [
-      `warning INVALID_INPUT hosts in subnets that are there reach the API servers through NAT gateways with ${PublicIp}: apiServer.allowedCidrs does not let them in`,
+    const made = await ec2.createNatGateway({ SubnetId: subnet?.SubnetId, AllocationId });
+    aws.advance(120_000);
+    return { NatGatewayId: made.NatGateway?.NatGatewayId ?? "", address: PublicIp };
+  }
+
+  it("are refused behind a NAT gateway whose address no rule lets in", async () => {
+    const account = new Account();
+    const { NatGatewayId, address } = await natGateway(account.cloud);
+    const subnetId = await routed(account.cloud, { NatGatewayId });
+    const steps = [await account.host({ subnetId })];
+    assert.deepEqual(told(await account.find(steps, only(office))), [
+      `error INVALID_INPUT hosts in ${subnetId} reach the API servers from ${address}, which apiServer.allowedCidrs does not let in`,
     ]);
-    assert.deepEqual(await account.find(there, only("203.0.113.0/24", `${PublicIp}/32`)), []);
-    // The address of a gateway of the cluster's own has a rule.
-    const { NatGateways: [nat] = [] } = await ec2.describeNatGateways({});
-    const Tags = markTagsOf(someone("AwsNatGateway"));
-    await ec2.createTags({ Resources: [nat?.NatGatewayId ?? ""], Tags });
-    assert.deepEqual(await account.find(there, only("203.0.113.0/24")), []);
+    assert.deepEqual(await account.find(steps, only(office, `${address}/32`)), []);
+    const rule = {
+      kind: "AwsSecurityGroupRule",
+      name: `apiserver-lb-tcp-6443-from-${address}-32`,
+      spec: { cidr: `${address}/32` },
+    };
+    assert.deepEqual(await account.find(steps, only(office), [rule]), [], "a rule of the cluster");
+    for (const open of [
+      only("0.0.0.0/0"),
+      { apiServer: { allowedCidrs: [office], scheme: "internal" } },
+    ]) {
+      assert.deepEqual(await account.find(steps, open), []);
+    }
+    const own = { ...only(office), securityGroups: { apiServerLb: "sg-default" } };
+    const others = await account.find(steps, own);
+    assert.ok(!told(others).some((text) => text.includes("allowedCidrs")), "a group of the user's");
   });
 
-  it("a public host: its address may be shut out, and its node ports are open", async () => {
+  it("are refused in a subnet whose public address AWS does not tell", async () => {
+    for (const isRouted of [true, false]) {
+      const account = new Account();
+      const GatewayId = await gatewayOf(account);
+      const subnetId = await routed(account.cloud, isRouted ? { GatewayId } : undefined);
+      const reason = isRouted
+        ? `${subnetId} leads to ${GatewayId}, and publicIp is not set`
+        : `${subnetId} has no route to the Internet`;
+      const found = await account.find([await account.host({ subnetId })], only(office));
+      assert.deepEqual(told(found), [
+        `error INVALID_INPUT apiServer.allowedCidrs would lock hosts out of their own API: ${reason}`,
+      ]);
+    }
+  });
+
+  const gatewayOf = async ({ cloud }: Account) => {
+    const { InternetGateways: [internet] = [] } = await cloud.ec2.describeInternetGateways({});
+    return internet?.InternetGatewayId ?? "";
+  };
+
+  it("are refused in subnets that are made without a NAT gateway", async () => {
     const account = new Account();
-    const steps = [await account.host({ publicIp: true })];
-    const ports =
-      "warning INVALID_INPUT node ports 30000 to 32767 of web-0 are open to the Internet, since publicIp is set";
-    assert.deepEqual(told(await account.find(steps)), [ports]);
-    const shut = await account.find(steps, { apiServer: { allowedCidrs: ["203.0.113.0/24"] } });
-    assert.deepEqual(told(shut), [
-      "warning INVALID_INPUT web-0 reaches the API servers with public addresses that EC2 chooses at the launch: apiServer.allowedCidrs may not let them in",
-      ports,
+    const steps = [create("AwsSubnet"), await account.host()];
+    const found = await account.find(steps, { ...only(office), natGateways: "none" });
+    assert.deepEqual(told(found).slice(-1), [
+      "error INVALID_INPUT apiServer.allowedCidrs would lock web-0 out of its own API: no NAT gateway is made",
     ]);
+    const isPublic = [await account.host({ publicIp: true })];
+    const more = { ...only(office), natGateways: "none" };
+    assert.deepEqual(await account.find(isPublic, more), [], "a rule lets its own address in");
+  });
+
+  it("are refused where they run already and the rules change, and not for another change", async () => {
+    const account = new Account();
+    const { NatGatewayId } = await natGateway(account.cloud);
+    const subnetId = await routed(account.cloud, { NatGatewayId });
+    const { kind, name, wanted = {} } = await account.host({ subnetId });
+    const standing = [{ kind, name, id: "i-1", spec: wanted }];
+    const isRefused = async (step: PlannedStep) =>
+      (await account.find([step], only(office), standing)).length > 0;
+    assert.ok(await isRefused(create("AwsSecurityGroupRule", {}, "apiserver-lb-tcp-6443-from-a")));
+    assert.ok(!(await isRefused(create("AwsSecurityGroupRule", {}, "node-tcp-1-from-a"))));
+    assert.ok(!(await isRefused(create("AwsVolume", { gib: 8, type: "gp3" }))));
+  });
+
+  it("are not looked for in subnets of the cluster's own, whose NAT gateways have rules", async () => {
+    const account = new Account();
+    const subnetId = await routed(account.cloud);
+    const own = { kind: "AwsSubnet", name: "private-a", id: subnetId, spec: {} };
+    const steps = [await account.host({ subnetId })];
+    assert.deepEqual(await account.find(steps, only(office), [own]), []);
   });
 });
 

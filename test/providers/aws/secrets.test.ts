@@ -153,7 +153,7 @@ describe("what Secrets Manager keeps for hosts", () => {
     const { preflight } = awsProvider(cloud.clients);
     const wanted = { instanceType: "t3.medium", zone: "eu-north-1a" };
     const steps = [{ does: "create" as const, kind: "AwsInstance", name: "web", wanted }];
-    const [found, ...more] = (await preflight?.(ctx, steps, {})) ?? [];
+    const [found, ...more] = (await preflight?.(ctx, steps, {}, [])) ?? [];
     assert.equal(more.length, 0);
     assert.equal(found?.code, "PERMISSION");
     assert.match(
@@ -161,8 +161,8 @@ describe("what Secrets Manager keeps for hosts", () => {
       /may not call secretsmanager:DescribeSecret on arn:aws:secretsmanager/,
     );
     assert.match(found.hint ?? "", /"Action":"secretsmanager:DescribeSecret"/);
-    assert.deepEqual(await preflight?.(ctx, steps, { hostSecrets: "userData" }), []);
+    assert.deepEqual(await preflight?.(ctx, steps, { hostSecrets: "userData" }, []), []);
     const others = [{ does: "create" as const, kind: "AwsVpc", name: "vpc" }];
-    assert.deepEqual(await preflight?.(ctx, others, {}), []);
+    assert.deepEqual(await preflight?.(ctx, others, {}, []), []);
   });
 });

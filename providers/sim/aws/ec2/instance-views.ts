@@ -94,7 +94,8 @@ function networkWire(row: InstanceRow, scope: Scope): WireObject {
   const [first] = interfaces;
   if (first === undefined)
     return { groupSet: [], networkInterfaceSet: [], dnsName: "", privateDnsName: "" };
-  const publicIp = publicAddressOf(scope, first);
+  // EC2 tells it some time after the launch.
+  const publicIp = row.state === "pending" ? undefined : publicAddressOf(scope, first);
   const hasNames = scope.db.get("vpcs", first.vpcId)?.dnsHostnames === true;
   return {
     subnetId: first.subnetId,

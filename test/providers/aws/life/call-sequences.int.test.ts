@@ -10,6 +10,9 @@ import { SimCloud } from "./sim-cloud.js";
 /** moto takes ten tags of a target group. */
 const tags = { stage: "test" };
 
+/** moto shows no groups of a host whose interface the launch describes, as that of a public one. */
+const isPrivate = true;
+
 /** Steps that take other calls on moto, and why: none, since waiting counts once. */
 const differences: ReturnType<typeof differencesBetween> = {};
 
@@ -40,12 +43,15 @@ describe("the calls of a life on AWS", () => {
           secrets: secretsOf(moto),
         },
       },
-      { tags, machine: { image: { id: images[0] }, software: "apt" } },
+      { tags, machine: { image: { id: images[0] }, software: "apt" }, isPrivate },
     );
     const cloud = new SimCloud();
     const { Images = [] } = await cloud.ec2.describeImages({});
     const image = { image: { id: Images[0]?.ImageId ?? "" }, software: "apt" };
-    const simulated = await sequencesOf(cloud, new AwsLife(cloud, { tags, machine: image }));
+    const simulated = await sequencesOf(
+      cloud,
+      new AwsLife(cloud, { tags, machine: image, isPrivate }),
+    );
     const judged = await sequencesOf(clients, onMoto);
     assert.ok(simulated.size > 100, `${simulated.size} steps`);
     assert.deepEqual(differencesBetween(simulated, judged), differences);

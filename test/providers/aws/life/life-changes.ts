@@ -56,6 +56,7 @@ export const changes: readonly LifeChange[] = [
       ...retagged(one),
       groupIds: without(one["groupIds"], 1),
       metadata: { httpTokens: "optional", hopLimit: 2 },
+      sourceDestCheck: false,
     }),
   },
   { about: "AwsVolume/", spec: (one) => ({ ...retagged(one), gib: 9 }) },

@@ -15,14 +15,17 @@ export interface LifeShape {
   readonly tags?: JsonObject;
   /** Without a worker and a volume. */
   readonly isSmall?: boolean;
+  /** Without a public host. */
+  readonly isPrivate?: boolean;
 }
 
-/** A member of the control plane with a volume and a worker, in two zones with one way out. */
+/** A member of the control plane with a volume and a public worker, in two zones with one way out. */
 export function manifestOf({
   cluster: name = "life",
   machine: fields = {},
   tags = { team: "blue", stage: "test" },
   isSmall,
+  isPrivate,
 }: LifeShape): {
   file: string;
   text: string;
@@ -57,6 +60,8 @@ export function manifestOf({
           region: "eu-north-1",
           zones: ["eu-north-1a", "eu-north-1b"],
           natGateways: "one",
+          // A public host then has a rule of its own.
+          apiServer: { allowedCidrs: ["203.0.113.0/24"] },
           // Machines without a profile could fetch nothing.
           ...(fields["instanceProfile"] === undefined ? { hostSecrets: "userData" } : {}),
           tags,
@@ -69,6 +74,10 @@ export function manifestOf({
   const documents =
     isSmall === true
       ? [cluster, machine("cp-0", member, {})]
-      : [cluster, machine("cp-0", member, { dataVolumes }), machine("web", { kubelet }, {})];
+      : [
+          cluster,
+          machine("cp-0", member, { dataVolumes }),
+          machine("web", { kubelet }, isPrivate === true ? {} : { publicIp: true }),
+        ];
   return { file: "life.json", text: documents.map((one) => JSON.stringify(one)).join("\n---\n") };
 }

@@ -224,7 +224,13 @@ export class AwsLife {
       return { does: "create" as const, kind, name, wanted: spec };
     });
     const { spec } = this.desired.cluster;
-    const found = (await this.provider.preflight?.(this.context, steps, providerValue(spec))) ?? [];
+    const planned = this.nodes.map(({ kind, name, spec: wanted }) => ({
+      kind,
+      name,
+      spec: wanted,
+    }));
+    const { provider, context } = this;
+    const found = (await provider.preflight?.(context, steps, providerValue(spec), planned)) ?? [];
     // A right that is missing is a note to users, and an error to a life that is to go by the rights that it has.
     const denied = found.find(({ code }) => code === "PERMISSION");
     if (denied !== undefined) throw new CapstanError({ ...denied, source: "cloud" });

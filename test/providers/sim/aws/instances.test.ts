@@ -102,6 +102,8 @@ describe("instances of the simulated AWS", () => {
     account.advance(5_000);
     assert.equal(at(await shown(id), "ipAddress"), "");
     await account.ec2("StartInstances", { InstanceId: [id] });
+    assert.equal(at(await shown(id), "ipAddress"), "", "not before it runs");
+    account.advance(10_000);
     const second = at(await shown(id), "ipAddress");
     assert.match(
       `${String(first)} ${String(second)}`,
