@@ -17,8 +17,6 @@ import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
-import type { NodeKey } from "../../graph/graph.js";
-import { letGoReason } from "../../plan/changes/changes.js";
 import {
   leftoverAdvice,
   leftoverDocument,
@@ -27,12 +25,11 @@ import {
 } from "../../plan/leftovers.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
-import { cloudResources } from "../../records/prior-state.js";
-import { isLettingGo } from "../../plan/step.js";
 import { undoText } from "../../plan/undo/undo-text.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { confirm } from "../confirm.js";
+import { destroyText, keptBy } from "../destroy-text.js";
 import {
   type CommandContext,
   type GlobalOptions,
@@ -49,7 +46,6 @@ import {
   inventoryText,
   wayBackNow,
 } from "../outcome.js";
-import { waveLines } from "../wave-text.js";
 import { forgetManifests } from "../stack-settings.js";
 import { planLine } from "../survey-cluster.js";
 import {
@@ -244,21 +240,8 @@ class Destroy {
       for (const one of first === undefined ? [plan] : [first, plan]) emit(planLine(one));
       return;
     }
-    const kept = keptBy(plan);
-    const recorded = cloudResources(records).map(({ key, kind, name, id }) => {
-      const stays = kept.has(key) ? `: ${letGoReason}` : "";
-      return `${kind} ${name} (${id ?? "no id"})${stays}`;
-    });
-    const others = plan.orphaned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
-    const controllers = (plan.leftovers ?? []).filter(({ does }) => does === "remove");
-    const lines = [...recorded, ...others, ...controllers.map(leftoverLine)].map(
-      (what) => `  - ${what}\n`,
-    );
-    const forgotten = kept.size === 0 ? "" : `, ${kept.size} to forget`;
-    terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
+    terminal.write(destroyText({ plan, records }, terminal));
     if (first !== undefined) terminal.write("An adoption is open: it is finished first\n");
-    terminal.write(`Plan: ${lines.length - kept.size} to delete${forgotten}\n`);
-    for (const line of waveLines(plan)) terminal.write(`${terminal.colors.dim(`  ${line}`)}\n`);
     this.showLeftovers(plan.leftovers);
     terminal.write(`${terminal.colors.yellow(undoText(plan))}\n`);
   }
@@ -295,9 +278,4 @@ class Destroy {
     const lines = staying.map((one) => `    ${leftoverLine(one)}\n`);
     terminal.write(`Not deleted, made by its controllers:\n${lines.join("")}`);
   }
-}
-
-/** What loses our marks and stays. */
-function keptBy({ steps }: Plan): ReadonlySet<NodeKey> {
-  return new Set(steps.filter(isLettingGo).map(({ key }) => key));
 }
