@@ -1,3 +1,5 @@
+import type { CapstanError } from "../api/error.js";
+import { ResourcesFailed } from "../engine/run/failures.js";
 import type { NodeKey } from "../graph/graph.js";
 import { letGoReason } from "../plan/changes/changes.js";
 import { kindLines } from "../plan/changes/kinds.js";
@@ -53,6 +55,32 @@ export function destroyText(
     ),
     "",
   ].join("\n");
+}
+
+/** So many are named of what a failed destroy leaves. */
+const mostNamed = 10;
+
+/**
+ * What a destroy has not come to, since what failed goes before it or uses it: with the failures that an error names, all that is
+ * left. Empty where that is all. Pure.
+ */
+export function notTriedText(failure: CapstanError, records: PriorState): string {
+  const tried = failure instanceof ResourcesFailed ? failure.resources.map(({ key }) => key) : [];
+  const rest = cloudResources(records).filter(({ key }) => !tried.includes(key));
+  if (rest.length === 0) return "";
+  const names = rest
+    .slice(0, mostNamed)
+    .map(({ kind, name, id }) => `${kind} ${name} (${id ?? "no id"})`);
+  const more = rest.length > mostNamed ? [`and ${rest.length - mostNamed} more`] : [];
+  return `Not tried, as these go later: ${[...names, ...more].join(", ")}`;
+}
+
+/** How to destroy what was applied from manifests that are no longer valid. Pure. */
+export function byNameHint(clusters: readonly string[]): string {
+  if (clusters.length === 0) {
+    return "a cluster is also destroyed by its name: capstan destroy NAMESPACE/NAME; capstan status lists the names";
+  }
+  return `what was applied from these manifests is also destroyed by name: capstan destroy ${clusters.join(" ")}`;
 }
 
 /** What loses our marks and stays. Pure. */

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import pc from "picocolors";
-import { destroyText } from "../../src/cli/destroy-text.js";
+import { destroyText, notTriedText } from "../../src/cli/destroy-text.js";
 import { planDestroy } from "../../src/engine/operations/destroy.js";
+import { callsFailed } from "../../src/engine/run/failures.js";
+import { cloudResources } from "../../src/records/prior-state.js";
 import { hostOf } from "../drift/drifting.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { cluster, desiredOf, machine, machineDeployment } from "../support/manifests.js";
@@ -38,6 +40,27 @@ describe("what a destroy shows", () => {
       assert.equal(lines.filter((line) => line.endsWith(`- delete     ${id}`)).length, 1, text);
     }
     assert.ok(lines.includes(`Plan: ${engine.alive().length} to delete`), text);
+  });
+
+  it("names all that is left where a deletion fails: what failed, and what was not tried for it", async () => {
+    const engine = await FakeEngine.running(wanted);
+    const { prior } = engine;
+    const hosts = cloudResources(prior).filter(({ name }) => name.startsWith("web-"));
+    const failed = callsFailed(
+      "default/prod",
+      hosts.map(({ kind, name }) => ({
+        operation: "delete",
+        state: "failed",
+        kind,
+        name,
+        message: "it is in use",
+      })),
+    );
+    const text = `${failed.message}\n${notTriedText(failed, prior)}`;
+    for (const { kind, name } of cloudResources(prior)) {
+      assert.equal(text.split(`${kind} ${name}`).length, 2, text);
+    }
+    assert.equal(notTriedText(failed, { ...prior, resources: hosts }), "");
   });
 
   it("has a host that no record knows on a line of its own", async () => {

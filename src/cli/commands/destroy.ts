@@ -29,15 +29,16 @@ import { undoText } from "../../plan/undo/undo-text.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { confirm } from "../confirm.js";
-import { destroyText, keptBy } from "../destroy-text.js";
+import { byNameHint, destroyText, keptBy, notTriedText } from "../destroy-text.js";
 import {
   type CommandContext,
   type GlobalOptions,
   openEngine,
   withLockedEngine,
 } from "../context.js";
-import type { ManifestOptions } from "../manifest-options.js";
-import { type CommandFailure, exitCodes } from "../exit.js";
+import { findGoneClusters, isAlsoFrom } from "../gone-clusters.js";
+import { type ManifestOptions, sourcesOf } from "../manifest-options.js";
+import { CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
   failureOf,
@@ -46,7 +47,7 @@ import {
   inventoryText,
   wayBackNow,
 } from "../outcome.js";
-import { forgetManifests } from "../stack-settings.js";
+import { allNotes, forgetManifests } from "../stack-settings.js";
 import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
@@ -83,9 +84,9 @@ export async function destroyCommand(
   context: CommandContext,
 ): Promise<number> {
   refuseNothingNamed(named, options);
-  const { engine } = await openEngine(options, context);
+  const { engine, workspace } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  const clusters = manifestsNamed(options, context);
+  const clusters = await manifestsNamed(options, { engine, workspace }, context);
   const stacks = await stacksAmong(named, clusters, engine);
   await refuseUnknown("destroy", stacks, engine);
   for (const stack of stacks) {
@@ -95,15 +96,19 @@ export async function destroyCommand(
   return code;
 }
 
-/** Manifests that are no longer valid name no cluster, but its stack does. */
-function manifestsNamed(options: DestroyOptions, context: CommandContext): readonly Desired[] {
+/** Manifests that are no longer valid name no cluster: the notes of what was applied from them do. */
+async function manifestsNamed(
+  options: DestroyOptions,
+  { engine, workspace }: { readonly engine: Engine; readonly workspace: Workspace },
+  context: CommandContext,
+): Promise<readonly Desired[]> {
   try {
     return clustersNamed(options, context);
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;
-    const hint =
-      "a cluster is also destroyed by the name of its stack: capstan destroy NAMESPACE/NAME; capstan status lists them";
-    throw new BadInput(error.diagnostics, hint);
+    const sources = sourcesOf(options, context.env);
+    const applied = await findGoneClusters([], sources, engine, allNotes(workspace), isAlsoFrom);
+    throw new BadInput(error.diagnostics, byNameHint(applied.map(({ cluster }) => cluster)));
   }
 }
 
@@ -218,7 +223,16 @@ class Destroy {
 
   private async failure(failed: Failed, plan: Plan): Promise<CommandFailure> {
     const wayBack = await wayBackNow(this.engine, this.provider, this.stack, this.context.clock);
-    return failureOf(failed, plan, this.next(plan), wayBack);
+    const error = failureOf(failed, plan, this.next(plan), wayBack);
+    if (failed.kind !== "stopped") return error;
+    const rest = notTriedText(failed.failure, await this.engine.readState(this.stack));
+    if (rest === "") return error;
+    const { exitCode, message, hint } = error;
+    return new CommandFailure(
+      exitCode,
+      failed.failure,
+      omitUndefined({ message: `${message}\n${rest}`, hint }),
+    );
   }
 
   private next({ fromRevision }: Plan): FollowUp {
