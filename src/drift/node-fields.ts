@@ -24,7 +24,7 @@ export function nodeFields(wanted: JsonObject, node: NodeReport | undefined): Dr
 }
 
 /**
- * Hosts with what their Nodes bear of their specs, where these were compared: a label that is wanted and that somebody took off the Node is
+ * Hosts with what their Nodes bear of their specs, where these were compared: a label that its Machine asks for and that a user took off the Node is
  * then missing in the host, and goes the way of every other difference. Pure.
  */
 export function withNodeMarks(

@@ -15,8 +15,8 @@ export class BadInput extends CapstanError {
     const ordered = [...diagnostics].sort(byPosition);
     const errors = ordered.filter(({ severity }) => severity === "error");
     const count = `${counted(errors.length, "error")}; nothing was touched`;
-    const told = ordered.length <= mostShown ? ordered : errors.slice(0, mostShown);
-    const shown = told.map(diagnosticText);
+    const few = ordered.length <= mostShown ? ordered : errors.slice(0, mostShown);
+    const shown = few.map(diagnosticText);
     const rest = ordered.length - shown.length;
     const more = rest === 0 ? [] : [`... and ${rest} more; --json has all of them`];
     const message = [...shown, ...more, count].join("\n");
