@@ -25,6 +25,7 @@ import { heldNode, nodeFields } from "../drift/node-fields.js";
 import { asNodesTell, type ObservedResource, type ObservedResources } from "../plan/observation.js";
 import { leavingText } from "../plan/decisions/verdicts.js";
 import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
+import { cordonText, nodeAilment } from "./node-text.js";
 import { pendingOperations, type PendingOperations } from "./pending-operations.js";
 import { whyFailed } from "../provider/failure.js";
 import type { Failure, InfrastructureProvider, NodeReport, Observed } from "../provider/port.js";
@@ -371,13 +372,11 @@ function reasonOf(
   const { leavesAtMs } = nodeOf(observed);
   if (leavesAtMs !== undefined) return `${leavingText("it", leavesAtMs)}; ${next("replaces it")}`;
   const { node } = nodeOf(observed);
-  if (phase === "pending") return node === undefined ? "boots" : "its node is not ready";
+  const ailment = node && nodeAilment(node);
+  if (phase === "pending")
+    return node === undefined ? "boots" : (ailment ?? "its node is not ready");
+  if (ailment !== undefined) return ailment;
   return node?.cordonedBy === undefined ? "" : `takes no pods: ${cordonText(node.cordonedBy)}`;
-}
-
-/** Who keeps pods from a node, as a person reads it. */
-export function cordonText(by: NonNullable<NodeReport["cordonedBy"]>): string {
-  return by === "capstan" ? "cordoned by a drain of capstan" : "cordoned by somebody";
 }
 
 function unhealthyText(

@@ -7,7 +7,6 @@ import type { NodeReport } from "../provider/port.js";
 import { expiryText } from "../source/certificate-report.js";
 import {
   type ClusterReport,
-  cordonText,
   type MachineReport,
   type ResourceReport,
   type ShownPhase,
@@ -15,6 +14,7 @@ import {
 import type { CommandContext } from "./context.js";
 import { etcdText, isEtcdWell } from "../workload/etcd/etcd-health.js";
 import { rowLines, wrap } from "./fit.js";
+import { conditionLines, cordonText } from "./node-text.js";
 import { openTransactionText } from "./open-transaction.js";
 import { pendingOperationLines } from "./pending-operations.js";
 import { type Cells, facts, firstThatFits, openTable } from "./table.js";
@@ -150,6 +150,7 @@ function hostLines(host: ResourceReport, nowMs: number): string[] {
       ["Last changed", changedMs === sinceMs ? "" : when(changedMs)],
       ["Reason", host.reason],
     ]),
+    ...conditionLines(host.node?.conditions ?? [], nowMs).map((line) => `    ${line}`),
     ...(drift.length === 0 ? [] : ["    Drift (recorded -> seen):"]),
     ...drift.map((field) => `      ${driftText([field])}`),
   ];

@@ -124,6 +124,10 @@ class LiveTree implements ProgressDisplay {
         break;
       case "configured":
         this.status = event.what;
+        // The row of a host that has changed otherwise, too, keeps the time of that.
+        for (const key of (event.hosts ?? []).filter((one) => !this.states.has(one))) {
+          this.states.set(key, { kind: "done", tookMs: now - this.startOf(key, now) });
+        }
         break;
       case "unconfigured":
         this.status = unconfiguredText(event.reason);

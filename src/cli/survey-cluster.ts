@@ -9,6 +9,7 @@ import type { StackState } from "../engine/backend/state.js";
 import { type Survey, survey } from "../engine/operations/survey.js";
 import { holdOf, withHold } from "../drift/hold.js";
 import { rulesOfHealing } from "../drift/plan-with-drift.js";
+import type { StackWorker } from "../engine/locks/stack-worker.js";
 import type { Engine } from "../engine/pulumi/engine.js";
 import { settleLastCalls } from "../engine/run/recover.js";
 import { callContext } from "../engine/run/handler-session.js";
@@ -66,7 +67,7 @@ export async function surveyCluster(
   const provider = providerFor(desired.cluster, context.providers.all);
   const calls = callContext(context.clock, context.interruption.stop);
   await settleLastCalls(engine, provider, calls);
-  const state = await engine.readState(stackNameOf(desired.cluster));
+  const { state, worker } = await readFor(verb, engine, stackNameOf(desired.cluster));
   const objects = objectsOf(desired);
   const place = verb === "plan" ? "reads" : "makes";
   const ownerMark = () => ownerMarkOf(fileOwner, () => engine.stateName(place));
@@ -97,7 +98,23 @@ export async function surveyCluster(
   );
   for (const plan of plansIn(found)) refuseBeyond(plan, worst);
   const held = holdOf(state, found.observation, { provider, objects, thaw });
-  return { ...found, plan: withHold(found.plan, held), state };
+  return { ...found, plan: withWorker(withHold(found.plan, held), worker), state };
+}
+
+/** A plan alone is made beside whatever command works on the stack; every other verb holds its lock. */
+async function readFor(
+  verb: "plan" | undefined,
+  engine: Engine,
+  stack: string,
+): Promise<{ readonly state: StackState; readonly worker: StackWorker }> {
+  if (verb === "plan") return engine.readWithWorker(stack);
+  return { state: await engine.readState(stack), worker: { kind: "none" } };
+}
+
+/** A plan of a stack whose open transaction a living process works on says so. Pure. */
+export function withWorker(plan: Plan, worker: StackWorker): Plan {
+  if (plan.open === undefined || worker.kind !== "alive") return plan;
+  return { ...plan, open: { ...plan.open, worker: worker.holder } };
 }
 
 /** The plans of a survey, in the order in which they are carried out. */

@@ -5,6 +5,7 @@ import type { SecretValues } from "../provider/secret-values.js";
 import { visible, visiblePainted } from "../api/visible.js";
 import { planNotes, revisionText, stageLines } from "../plan/changes/notes.js";
 import type { Plan } from "../plan/plan.js";
+import { kindLines } from "../plan/changes/kinds.js";
 import { planSummary, planTree, type TreeLine, verbOf } from "../plan/changes/tree.js";
 import { undoText } from "../plan/undo/undo-text.js";
 import { fit, rowLines } from "./fit.js";
@@ -89,7 +90,9 @@ export function planText(
     ...(details ? detailLines(plan) : []),
     ...planNotes(plan).map((note) => colors.yellow(note)),
     planSummary(plan),
-    ...waveLines(plan).map((line) => colors.dim(fit(`  ${line}`, columns))),
+    ...[...kindLines(plan), ...waveLines(plan)].map((line) =>
+      colors.dim(fit(`  ${line}`, columns)),
+    ),
     ...stageLines(plan),
     ...undo.map((line) => (plan.pointsOfNoReturn.length > 0 ? colors.yellow(line) : line)),
     "",

@@ -27,7 +27,7 @@ export function applyPolicy(policy: UpdatePolicy, verdict: Verdict): Verdict {
       return { kind: "unsupported", paths, reason: `${cause}, which policy inPlaceOnly rules out` };
     }
     case "replaceOnly": {
-      if (verdict.kind !== "inPlace" || verdict.paths.every(isNodeMetadata)) return verdict;
+      if (verdict.kind !== "inPlace" || changesNodeMarks(verdict)) return verdict;
       return { kind: "replace", paths: verdict.paths, reason: "policy replaceOnly asks for it" };
     }
   }
@@ -78,6 +78,8 @@ export function policyGoing(direction: "forward" | "back", policy: UpdatePolicy)
   return direction === "forward" || policy === "inPlaceOnly" ? policy : "preferInPlace";
 }
 
-function isNodeMetadata(path: string): boolean {
-  return nodeMarkFields.some((field) => field === path);
+/** Whether a change is one in place of nothing but what Capstan keeps on a Node. Pure. */
+export function changesNodeMarks(verdict: Verdict): boolean {
+  if (verdict.kind !== "inPlace") return false;
+  return verdict.paths.every((path) => nodeMarkFields.some((field) => field === path));
 }

@@ -99,6 +99,11 @@ function waitsItsTurn({ item, decision }: JudgedItem): boolean {
   return item.class === "unhealthy" && decision.kind === "overBudget" && decision.allowed > 0;
 }
 
+/** The resources that a filter shows as they are recorded: also their Nodes stay as they are. Pure. */
+export function hiddenIn({ hidden }: DriftFilter = noFilter): ReadonlySet<NodeKey> {
+  return new Set(hidden.map(({ key }) => key));
+}
+
 /** What a plan that is made with a filter leaves as it is. Pure. */
 export function ignoredDriftOf(driftFilter: DriftFilter): IgnoredDrift[] {
   return driftFilter.hidden.map(({ key, because }) => ({ key, because }));

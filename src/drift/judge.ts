@@ -3,7 +3,7 @@ import { assertNever } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { AnyObject } from "../api/types.js";
 import type { UpdatePolicy } from "../api/update-policy.js";
-import { applyPolicy, policiesOf } from "../compile/update-policy.js";
+import { applyPolicy, changesNodeMarks, policiesOf } from "../compile/update-policy.js";
 import { type DriftItem, type DriftReport, isOfTime } from "./classify.js";
 import { type Freeze, type FreezeMemory, implausible, type Thaw, thawedBy } from "./freeze.js";
 import { budgetsOf, type DriftBudgets, roomFor } from "./budgets.js";
@@ -165,7 +165,8 @@ function decideChanged(
   const updatePolicy: UpdatePolicy =
     machine === undefined ? "preferInPlace" : updatePolicyOf(machine);
   const verdict = applyPolicy(updatePolicy, back);
-  if (onNode !== true && machine !== undefined && policy === "replace") {
+  const mayReplace = onNode !== true && !changesNodeMarks(back);
+  if (mayReplace && machine !== undefined && policy === "replace") {
     if (updatePolicy !== "inPlaceOnly") return { kind: "replace" };
     const reason =
       "update policy inPlaceOnly rules a new host out, which drift policy replace asks for";

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../api/json.js";
 import type { NodeKey } from "../graph/graph.js";
-import type { Observation } from "../plan/observation.js";
+import type { Observation, ObservedResource, ObservedResources } from "../plan/observation.js";
 import type { NodeReport } from "../provider/port.js";
 import { isOpen, type PriorState } from "../records/prior-state.js";
 import type { DriftedField } from "./fields.js";
@@ -21,6 +21,23 @@ export function nodeFields(wanted: JsonObject, node: NodeReport | undefined): Dr
       : nameField("node.containerRuntime.name", asked["name"], seen.name)),
     ...versionField("node.containerRuntime.version", asked["version"], seen?.version),
   ];
+}
+
+/**
+ * Hosts with what their Nodes bear of their specs, where these were compared: a label that its Machine asks for and that a user took off the Node is
+ * then missing in the host, and goes the way of every other difference. Pure.
+ */
+export function withNodeMarks(
+  state: PriorState,
+  observation: Pick<Observation, "observedResources" | "nodes">,
+): ObservedResources {
+  return new Map(
+    [...observation.observedResources].map(([key, observed]): [NodeKey, ObservedResource] => {
+      const { otherMarks } = heldNode(state, observation, key) ?? {};
+      if (otherMarks === undefined || observed === "gone") return [key, observed];
+      return [key, { ...observed, spec: { ...observed.spec, ...otherMarks } }];
+    }),
+  );
 }
 
 /** What the Node of a host says that is held against its spec: of one that serves, while nothing is open. Pure. */

@@ -9,6 +9,11 @@ export function nodeKey(kind: string, name: string): NodeKey {
   return `${kind}/${name}` as NodeKey;
 }
 
+/** The kind in a node's key. */
+export function nodeKind(key: NodeKey): string {
+  return key.slice(0, key.indexOf("/"));
+}
+
 /** The name in a node's key. */
 export function nodeName(key: NodeKey): string {
   return key.slice(key.indexOf("/") + 1);

@@ -22,6 +22,7 @@ import {
   tokenNamespace,
 } from "../bootstrap/tokens/bootstrap-token.js";
 import type {
+  AskedHost,
   MarkedHost,
   NodeHost,
   NodeReadiness,
@@ -34,7 +35,7 @@ import { cordonedAtMsOf } from "../workload/cordon.js";
 import type { MachineDrainRule } from "../workload/drain/drain-rule.js";
 import type { DrainLook } from "../workload/drain/eviction-round.js";
 import { parseProviderId, type ProviderId, sameProviderId } from "../workload/provider-id.js";
-import { marksPatch } from "../workload/node-marks.js";
+import { marksPatch, otherMarksOf } from "../workload/node-marks.js";
 import { readyAtMsOf } from "../workload/node-heartbeat.js";
 import { nodeReportOf } from "../workload/node-report.js";
 import type { EtcdReport } from "../workload/etcd/etcd-report.js";
@@ -122,13 +123,13 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
-  nodes(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>> {
+  nodes(hosts: readonly AskedHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>> {
     return this.call("look for its Nodes", async (api) => {
       const { items } = await api.listNode({}, until(AbortSignal.timeout(nodesWithinMs)));
       return new Map(
         hosts.flatMap((host) => {
           const node = nodeAmong(items, host);
-          return node === undefined ? [] : [[host.name, nodeReportOf(node)] as const];
+          return node === undefined ? [] : [[host.name, nodeReportOf(node, host.marks)] as const];
         }),
       );
     });
@@ -149,21 +150,25 @@ export class WorkloadApi implements WorkloadCluster {
     });
   }
 
-  async keepMarks(hosts: readonly MarkedHost[]): Promise<void> {
-    await this.call("mark its Nodes", async (api) => {
+  keepMarks(hosts: readonly MarkedHost[]): Promise<readonly string[]> {
+    return this.call("mark its Nodes", async (api) => {
       const { items } = await api.listNode({}, until(AbortSignal.timeout(nodesWithinMs)));
-      await mapBounded(hosts, marksAtATime, async ({ host, marks }) => {
+      const changed = await mapBounded(hosts, marksAtATime, async ({ host, marks }) => {
         const node = nodeAmong(items, host);
         const name = node?.metadata?.name;
-        const body = node && marksPatch(node, marks);
-        if (name === undefined || body === undefined) return;
+        if (node === undefined || name === undefined) return [];
+        const body = marksPatch(node, marks);
+        if (body === undefined) return [];
         try {
           await api.patchNode({ name, body }, within(PatchStrategy.MergePatch));
         } catch (error) {
           // Somebody has changed or deleted it meanwhile.
-          if (![404, 409].includes(statusOf(error))) throw error;
+          if ([404, 409].includes(statusOf(error))) return [];
+          throw error;
         }
+        return otherMarksOf(node, marks) === undefined ? [] : [host.name];
       });
+      return changed.flat();
     });
   }
 

@@ -107,6 +107,8 @@ interface Problem {
   readonly message: string;
   /** Of a key that stands twice in one object. */
   readonly duplicate?: { readonly key: string; readonly firstOffset: number };
+  /** It takes several lines for one key, since the first of them has no colon. */
+  readonly isKeyOfLines?: boolean;
 }
 
 /**
@@ -117,7 +119,12 @@ function problemsOf(document: Document.Parsed): Problem[] {
   const { errors, warnings } = document;
   const syntax = errors.filter(({ code }) => code !== "DUPLICATE_KEY").slice(0, 1);
   return [
-    ...syntax.map(({ pos, message }) => ({ isError: true, offset: pos[0], message })),
+    ...syntax.map(({ pos, message, code }) => ({
+      isError: true,
+      offset: pos[0],
+      message,
+      isKeyOfLines: code === "MULTILINE_IMPLICIT_KEY",
+    })),
     ...(syntax.length > 0 ? [] : errors).map(({ pos, message }): Problem => {
       const duplicate = duplicateAt(document, pos[0]);
       return omitUndefined({ isError: true, offset: pos[0], message, duplicate });
@@ -142,7 +149,7 @@ function duplicateAt(document: Document.Parsed, offset: number): Problem["duplic
 }
 
 function problemWords(
-  { offset, message, duplicate }: Problem,
+  { offset, message, duplicate, isKeyOfLines = false }: Problem,
   { text, at }: { readonly text: string; readonly at: (offset: number) => TextPosition },
 ): Pick<Diagnostic, "summary" | "hint"> {
   if (duplicate !== undefined) {
@@ -152,8 +159,18 @@ function problemWords(
       hint: "take one of them away",
     };
   }
-  const summary = `YAML: ${brief(message)}`;
   const line = text.split("\n", at(offset).line).at(-1) ?? "";
+  const shown = line.slice(0, maxLine).trim();
+  const keyOnly = isKeyOfLines ? /^(?:- )?([A-Za-z_][\w./-]*)(?: ([^:#]+))?$/.exec(shown) : null;
+  if (keyOnly !== null) {
+    const [, key = "", value] = keyOnly;
+    const meant = value === undefined ? `${key}:` : `${key}: ${value}`;
+    return {
+      summary: `YAML: a colon is missing behind ${JSON.stringify(key)}`,
+      hint: `write ${JSON.stringify(meant)}`,
+    };
+  }
+  const summary = `YAML: ${brief(message)}`;
   const [variable] = /\$\{[A-Za-z_]\w*\}/.exec(line.slice(0, maxLine)) ?? [];
   return variable === undefined
     ? { summary }

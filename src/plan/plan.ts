@@ -35,6 +35,15 @@ export interface Hold {
   readonly believed?: "person" | "proven";
 }
 
+/** The last transaction, which did not get to its commit. */
+interface OpenTransactionNote extends Pick<
+  TransactionRecord,
+  "number" | "direction" | "goal" | "by"
+> {
+  /** The living process that works on it now, as people read it; absent: none is known, as to the command that holds the lock. */
+  readonly worker?: string;
+}
+
 /**
  * What a transaction will do, and why. `plan` prints this value and `up` applies the same one. JSON data.
  *
@@ -97,7 +106,7 @@ export interface RemainingPlan {
   readonly unrecorded: readonly string[];
 
   /** The last transaction, when it did not get to its commit. Absent: nothing is open. */
-  readonly open?: Pick<TransactionRecord, "number" | "direction" | "goal" | "by">;
+  readonly open?: OpenTransactionNote;
   /**
    * Nothing to do: no steps, nothing orphaned, nothing open, no record to clear, and the objects are
    * those of the last revision. An apply of it records nothing.

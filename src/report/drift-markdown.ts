@@ -67,7 +67,7 @@ export function clusterNotes({ judged, openTransaction }: DriftedCluster): strin
   return [
     ...(openTransaction === undefined
       ? []
-      : [`Transaction ${openTransaction} is not finished: what it has still to do is no drift.`]),
+      : [`Transaction ${openTransaction} is open: what it has still to do is no drift.`]),
     ...(freeze === undefined ? [] : [`Frozen: ${freezeText(freeze.cause)}; nothing is corrected.`]),
     ...thawText(judged, timeText).map((text) => `${text[0]?.toUpperCase() ?? ""}${text.slice(1)}`),
     ...(thawed === undefined ? [] : [`Thawed by ${thawed}: all of it is corrected at one go.`]),

@@ -8,7 +8,7 @@ export interface DriftedCluster {
   readonly provider: string;
   /** Number of the last committed revision; 0 for none. */
   readonly revision: number;
-  /** A transaction that is not finished: what it has still to do is no drift. */
+  /** A transaction that is open: what it has still to do is no drift. */
   readonly openTransaction?: number;
   readonly judged: JudgedDrift;
 }

@@ -302,6 +302,7 @@ const clusterPlan = closed(
           direction,
           goal,
           by: text("<user>@<host> who began it."),
+          worker: Type.Optional(text("The living process that works on it now.")),
         },
         "That transaction.",
       ),

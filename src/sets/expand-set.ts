@@ -97,7 +97,10 @@ export function isStanding({ missing, discarded }: RecordedMachine): boolean {
   return missing !== "host" && discarded !== true;
 }
 
-/** Who stays keeps its ordinal and name, and missing machines take the lowest free ones. Pure. */
+/**
+ * A machine that stays keeps its ordinal and name, and so does one that has lost its host, for as long as the set wants so many. New
+ * machines take the lowest free ordinals. Pure.
+ */
 export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec, existing } = membership;
   const { standing, doubles } = onePerOrdinal(existing.filter(isStanding), owner.machineSet);
@@ -116,11 +119,17 @@ export function membersOf(membership: Membership): Expanded {
       .filter(({ name }) => !going.has(name))
       .map((machine) => [machine.owner?.ordinal ?? 0, machine]),
   );
+  const lost = existing.filter((one) => !isStanding(one) && one.discarded !== true);
+  const again = lost
+    .map((machine) => machine.owner?.ordinal ?? 0)
+    .sort((one, other) => one - other);
   const ordinals = [...kept.keys()];
-  for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) {
-    const isFree = !kept.has(ordinal) && !taken.has(ordinal);
+  const fill = (ordinal: number) => {
+    const isFree = !ordinals.includes(ordinal) && !taken.has(ordinal);
     if (isFree && !membership.taken.has(nameOf(ordinal))) ordinals.push(ordinal);
-  }
+  };
+  again.slice(0, Math.max(0, replicas - ordinals.length)).forEach(fill);
+  for (let ordinal = 0; ordinals.length < replicas; ordinal += 1) fill(ordinal);
   const machines = ordinals
     .sort((left, right) => left - right)
     .map((ordinal): ExpandedMachine => {

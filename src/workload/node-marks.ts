@@ -1,5 +1,6 @@
-import { isJsonObject, type Json } from "../api/json.js";
+import { isJsonObject, type Json, type JsonObject, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { secretText } from "../api/secret-fields.js";
 import type { MachineSpec } from "../api/types.js";
 import { ownAnnotationPrefix } from "../api/update-policy.js";
 
@@ -83,8 +84,7 @@ export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | und
   const record = recordOf(wanted);
   const { taints = [] } = node.spec ?? {};
   const kept = taintsWith(taints, wanted, own);
-  const areTaintsRight =
-    kept.length === taints.length && kept.every((taint, place) => taint === taints[place]);
+  const areTaintsRight = areSameTaints(taints, kept);
   const metadata = omitUndefined({
     labels: changes(labels, wanted.labels, own.labels),
     annotations: changes(annotations, { ...wanted.annotations, [marksAnnotation]: record }, [
@@ -96,6 +96,68 @@ export function marksPatch(node: MarkedNode, wanted: NodeMarks): NodePatch | und
   });
   if (areTaintsRight) return Object.keys(metadata).length === 0 ? undefined : { metadata };
   return { metadata, spec: { taints: kept } };
+}
+
+/**
+ * The fields of a host's spec that its Node bears otherwise than is wanted, as it bears them; undefined exactly where `marksPatch` has
+ * nothing to set or undo but our own annotation. What others have put there does not count: a name counts that is wanted, or
+ * that the Node had from its Machine before. Pure.
+ */
+export function otherMarksOf(node: MarkedNode, wanted: NodeMarks): JsonObject | undefined {
+  const { labels = {}, annotations = {} } = node.metadata ?? {};
+  const own = ownMarksIn(annotations[marksAnnotation]);
+  const other = omitUndefined({
+    nodeLabels: bornOtherwise(labels, wanted.labels, own.labels),
+    nodeAnnotations: withoutValues(bornOtherwise(annotations, wanted.annotations, own.annotations)),
+    ...otherTaints(node.spec?.taints ?? [], wanted, own),
+  });
+  return Object.keys(other).length === 0 ? undefined : other;
+}
+
+/** Of some names those that are there, with their values; undefined where that is what is wanted. */
+function bornOtherwise(
+  there: Readonly<Record<string, string>>,
+  wanted: Readonly<Record<string, string>>,
+  own: readonly string[],
+): JsonObject | undefined {
+  if (changes(there, wanted, own) === undefined) return undefined;
+  const names = new Set([...Object.keys(wanted), ...own]);
+  return Object.fromEntries(
+    [...names].flatMap((name) => (there[name] === undefined ? [] : [[name, there[name]]])),
+  );
+}
+
+/** People keep in annotations what nothing shows: a report names them, and has no value of them. */
+function withoutValues(annotations: JsonObject | undefined): JsonObject | undefined {
+  if (annotations === undefined) return undefined;
+  return Object.fromEntries(Object.keys(annotations).map((name) => [name, secretText]));
+}
+
+/** The taint of control-plane members is shown by the field of the spec that takes it off. */
+function otherTaints(
+  there: readonly NodeTaint[],
+  wanted: NodeMarks,
+  own: OwnMarks,
+): { readonly taints?: Json; readonly schedulable?: boolean } {
+  const kept = taintsWith(there, wanted, own);
+  if (areSameTaints(there, kept)) return {};
+  const role = nameOf(controlPlaneTaint);
+  const names = new Set([...wanted.taints.map(nameOf), ...own.taints]);
+  const bearsRole = there.some((taint) => nameOf(taint) === role);
+  const isOfRole = bearsRole !== kept.some((taint) => nameOf(taint) === role) && !names.has(role);
+  const born = [...names].flatMap((name) => there.filter((taint) => nameOf(taint) === name));
+  const taints = born.map(({ key, value, effect }): JsonObject =>
+    omitUndefined({ key, value: value === "" ? undefined : value, effect }),
+  );
+  return omitUndefined({
+    schedulable: isOfRole ? !bearsRole : undefined,
+    taints: isOfRole && sameJson(taints, wanted.taints) ? undefined : taints,
+  });
+}
+
+/** By identity: what stays is kept as it is. */
+function areSameTaints(there: readonly NodeTaint[], kept: readonly NodeTaint[]): boolean {
+  return kept.length === there.length && kept.every((taint, place) => taint === there[place]);
 }
 
 /** Undefined where nothing is wanted. */

@@ -2,11 +2,15 @@ import { timeText } from "../api/time-text.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeAddress, NodeReport, ReportedCondition } from "../provider/port.js";
 import { type CordonedNode, cordonedBy, isMarkLeft } from "./cordon.js";
+import { type MarkedNode, type NodeMarks, otherMarksOf } from "./node-marks.js";
 
 /** A Node as its API server shows it, as far as it says what runs there. Source: core/v1, NodeStatus. */
-export interface ReportingNode extends CordonedNode {
+export interface ReportingNode extends CordonedNode, MarkedNode {
   readonly metadata?:
-    (CordonedNode["metadata"] & { readonly name?: string; readonly uid?: string }) | undefined;
+    | (CordonedNode["metadata"] &
+        MarkedNode["metadata"] & { readonly name?: string; readonly uid?: string })
+    | undefined;
+  readonly spec?: CordonedNode["spec"] & MarkedNode["spec"];
   readonly status?:
     | {
         readonly nodeInfo?: NodeInfo | undefined;
@@ -32,8 +36,11 @@ interface NodeCondition {
   readonly message?: string | undefined;
 }
 
-/** What a Node says of itself; undefined before its kubelet has said anything. Heartbeats are left out: they move all the time. Pure. */
-export function nodeReportOf(node: ReportingNode): NodeReport | undefined {
+/**
+ * What a Node says of itself; undefined before its kubelet has said anything. Heartbeats are left out: they move all the time.
+ * `wanted`: what its Machine asks it to bear; its marks are not compared without. Pure.
+ */
+export function nodeReportOf(node: ReportingNode, wanted?: NodeMarks): NodeReport | undefined {
   const { metadata, status } = node;
   const { nodeInfo, addresses, conditions } = status ?? {};
   if (!nodeInfo?.kubeletVersion) return undefined;
@@ -48,6 +55,7 @@ export function nodeReportOf(node: ReportingNode): NodeReport | undefined {
     conditions: conditions?.map(reported),
     cordonedBy: cordonedBy(node),
     cordonMarkIsLeft: isMarkLeft(node) ? true : undefined,
+    otherMarks: wanted && otherMarksOf(node, wanted),
   });
 }
 

@@ -55,9 +55,10 @@ describe("bad input", () => {
   });
 
   it("in the manifests of a destroy names the way that needs none", async () => {
+    await sandbox.up();
     writeFileSync(join(sandbox.manifests, "more.yaml"), "kind: Machine\n  name: [\n");
     const { stderr } = await sandbox.capstan(65, "destroy", "--yes", "-f", sandbox.manifests);
-    assert.match(stderr, /\nhint: a cluster is also destroyed by the name of its stack: capstan /);
+    assert.match(stderr, /\nhint: .*is also destroyed by name: capstan .*destroy default\/demo\n/);
     await sandbox.capstan(0, "destroy", "--yes", "default/demo");
     assert.deepEqual(sandbox.alive(), []);
   });

@@ -7,6 +7,7 @@ import {
 } from "../../src/cli/describe-report.js";
 import { clusterText, machineText } from "../../src/cli/describe-text.js";
 import { widthOf } from "../../src/cli/fit.js";
+import { nodeAilment } from "../../src/cli/node-text.js";
 import { durationText } from "../../src/cli/time-text.js";
 import { nodeKey } from "../../src/graph/graph.js";
 import { assertGolden } from "../support/golden.js";
@@ -103,6 +104,40 @@ describe("describe as text", () => {
       const bare = line.replace(/\u001b\[\d+m/g, "");
       assert.ok(widthOf(bare) <= 60, bare);
     }
+  });
+
+  it("shows what the Node of a host says of itself, and why it is not ready", () => {
+    const conditions = [
+      { type: "MemoryPressure", status: "False", reason: "KubeletHasSufficientMemory" },
+      {
+        type: "Ready",
+        status: "False",
+        reason: "KubeletNotReady",
+        message: "the container runtime is down",
+        lastTransitionTime: new Date(now - 60_000).toISOString(),
+      },
+    ] as const;
+    const [one] = report.machines;
+    assert.ok(one !== undefined);
+    const [host] = one.hosts;
+    assert.ok(host !== undefined);
+    const told = { ...one, hosts: [{ ...host, node: { kubelet: "1.34.2", conditions } }] };
+    const lines = machineText(report, told, now).split("\n");
+    const at = lines.findIndex((line) => line.includes("Node conditions:"));
+    assert.deepEqual(
+      lines.slice(at, at + 4).map((line) => line.trim().replace(/ {2,}/g, " | ")),
+      [
+        "Node conditions:",
+        "TYPE | STATUS | SINCE | REASON",
+        "MemoryPressure | False | KubeletHasSufficientMemory",
+        "Ready | False | 1m | KubeletNotReady: the container runtime is down",
+      ],
+    );
+    assert.equal(
+      nodeAilment({ kubelet: "1.34.2", conditions }),
+      "its Node says Ready False: KubeletNotReady",
+    );
+    assert.equal(nodeAilment({ kubelet: "1.34.2", conditions: conditions.slice(0, 1) }), undefined);
   });
 
   it("shows one machine in full", () => {

@@ -39,6 +39,7 @@ describe("deploy/kubernetes", () => {
   it("calls capstan watch with options that it has", () => {
     const [verb, ...args] = container.args;
     assert.equal(verb, "watch");
+    assert.ok(args.includes("--json"), "programs read the log of a controller");
     const program = makeProgram();
     const watch = program.commands.find((command) => command.name() === "watch");
     const known = [...program.options, ...(watch?.options ?? [])].map(({ long }) => long);

@@ -16,6 +16,7 @@ import {
 import { isHostOf } from "../../src/records/host-name.js";
 import type { Plan } from "../../src/plan/plan.js";
 import type { NodeReport } from "../../src/provider/port.js";
+import { marksOf } from "../../src/workload/node-marks.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw, timesAsMany } from "../support/laws.js";
@@ -25,6 +26,7 @@ import {
   desiredOf,
   healthCheck,
   machine,
+  type Manifest,
   testCluster,
 } from "../support/manifests.js";
 import { drifts, hostOf, sightWithNodes } from "./drifting.js";
@@ -38,7 +40,16 @@ function illSince(ms: number): NodeReport {
 }
 
 /** What becomes of the host of one machine. */
-const fates = ["well", "leaves", "dies", "drifts", "outgrows", "ails", "expires"] as const;
+const fates = [
+  "well",
+  "leaves",
+  "dies",
+  "drifts",
+  "outgrows",
+  "ails",
+  "expires",
+  "unmarked",
+] as const;
 type Fate = (typeof fates)[number];
 
 interface Lot {
@@ -98,9 +109,15 @@ function wanted(drawn: Misfortune, thaw?: string): Desired {
     annotated(budgets, cluster()),
     healthCheck("check", "any", { selector: { matchLabels: { [clusterNameLabel]: testCluster } } }),
     ...named(drawn).map(({ name, policy, fate: _fate, ...shape }) =>
-      drifts(policy, machine(name, shape)),
+      drifts(policy, labelled(machine(name, shape))),
     ),
   ]);
+}
+
+/** Its Node is to bear a label. */
+function labelled(manifest: Manifest): Manifest {
+  const metadata = { labels: { tier: "gold" } };
+  return { ...manifest, spec: { ...(manifest["spec"] as object), metadata } };
 }
 
 const rulesOfLoop = (desired: Desired, engine: FakeEngine): PlanDriftRules => ({
@@ -131,6 +148,7 @@ async function struck(
     else if (fate === "drifts") engine.cloud.drift(id, { tags: { by: "hand" } });
     else if (fate === "outgrows") engine.cloud.drift(id, { size: "large" });
     else if (fate === "ails") ailing.add(who.name);
+    else if (fate === "unmarked") hosts.marks.set(who.name, marksOf({}));
     else if (fate === "expires") expiring.add(who.name);
   }
   const judgedBy = async (desired: Desired) =>

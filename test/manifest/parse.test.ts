@@ -118,7 +118,9 @@ describe("bad YAML", () => {
       name: "a colon that is missing, told once",
       given:
         "apiVersion: v1\nkind Cluster\nmetadata:\n  name: a\n  labels: { a: b }\nspec:\n  x: 1\n",
-      want: ["a.yaml:2:1: error: YAML: Implicit keys need to be on a single line"],
+      want: [
+        'a.yaml:2:1: error: YAML: a colon is missing behind "kind"\n  hint: write "kind: Cluster"',
+      ],
     },
     {
       name: "a variable without quotes between braces, told once, with what to do",

@@ -25,7 +25,7 @@ export interface ShownObject {
 }
 
 /** Of a controller in a test. */
-export const watchArguments = ["--period", "1", "--providers", "local,aws"] as const;
+export const watchArguments = ["--json", "--period", "1", "--providers", "local,aws"] as const;
 
 const apiPath = "/apis/cluster.k8s.io/v1alpha1";
 /** Resources by the names that kubectl takes. */

@@ -99,6 +99,14 @@ describe("scaling a set", () => {
     ]);
   });
 
+  it("gives a machine whose host is gone its own name again, also where a lower one is free", () => {
+    const [, second, third] = expand([machineSet("db", 3)]);
+    assert.ok(second !== undefined && third !== undefined);
+    const lost = [second, { ...third, missing: "host" as const }];
+    const after = (replicas: number) => namesOf(expand([machineSet("db", replicas)], lost));
+    assert.deepEqual([1, 2, 3].map(after), [["db-1"], ["db-1", "db-2"], ["db-0", "db-1", "db-2"]]);
+  });
+
   it("down keeps the lowest ordinals, in whatever order they are recorded", () => {
     const turned = [...three].reverse();
     assert.deepEqual(namesOf(expand([machineSet("db", 1)], turned)), ["db-0"]);

@@ -9,7 +9,7 @@ import { publicKeyHash } from "../../src/bootstrap/certificates/certificate.js";
 import { configurationPath } from "../../src/bootstrap/host/host-bootstrap.js";
 import type { KubeadmObject } from "../../src/bootstrap/kubeadm/configuration.js";
 import { keyFolder } from "../../src/bootstrap/host/key-files.js";
-import type { NodeMarks } from "../../src/workload/node-marks.js";
+import { type NodeMarks, otherMarksOf } from "../../src/workload/node-marks.js";
 import type { EtcdAnswer, EtcdReport } from "../../src/workload/etcd/etcd-report.js";
 import type { NodeHost, OpenWorkload } from "../../src/engine/run/workload-cluster.js";
 import type {
@@ -24,6 +24,9 @@ import type { DrainBlocker } from "../../src/workload/drain/eviction-round.js";
 import { isMajority } from "../../src/sets/quorum.js";
 import { machineOf } from "./host-names.js";
 import type { LawWatch } from "./law-watch.js";
+
+/** Of a Node that Capstan has not written to. */
+const noMarks: NodeMarks = { labels: {}, annotations: {}, taints: [], takesPods: false };
 
 /** What a host does first, whose certificates it takes, and by which keys it signs, told by digests of these. */
 interface FirstStart {
@@ -193,7 +196,7 @@ export class FakeHosts {
           const all = members();
           const joined = hosts.filter(({ name }) => this.isNode(name, all));
           for (const one of hosts) this.joined.set(one.name, joined.includes(one));
-          return new Map(joined.map(({ name }) => [name, this.reportOf(name)]));
+          return new Map(joined.map(({ name, marks }) => [name, this.reportOf(name, marks)]));
         }),
       readiness: async (hosts) => {
         await this.onReadiness();
@@ -230,7 +233,11 @@ export class FakeHosts {
       },
       keepMarks: (hosts) =>
         answering(() => {
+          const changed = hosts.filter(
+            ({ host, marks }) => this.otherMarksOn(host.name, marks) !== undefined,
+          );
           for (const { host, marks } of hosts) this.marks.set(host.name, marks);
+          return changed.map(({ host }) => host.name);
         }),
       attachedVolumes: ({ name }) => answering(() => this.volumesOf(name)),
       uncordon: async (hosts) => {
@@ -309,10 +316,17 @@ export class FakeHosts {
     return runs && isMember(this.did.get(id)) && this.hasJoined(name);
   }
 
-  private reportOf(name: string): NodeReport | undefined {
+  private reportOf(name: string, wanted: NodeMarks | undefined): NodeReport | undefined {
     const says = this.nodeSays(name);
-    if (!this.cordoned.has(name)) return says;
-    return { kubelet: "", ...says, cordonedBy: "capstan" };
+    const otherMarks = wanted && this.otherMarksOn(name, wanted);
+    if (otherMarks === undefined && !this.cordoned.has(name)) return says;
+    const cordonedBy = this.cordoned.has(name) ? ("capstan" as const) : undefined;
+    return omitUndefined({ kubelet: "", ...says, cordonedBy, otherMarks });
+  }
+
+  private otherMarksOn(name: string, wanted: NodeMarks): NodeReport["otherMarks"] {
+    const { labels, annotations, taints } = this.marks.get(name) ?? noMarks;
+    return otherMarksOf({ metadata: { labels, annotations }, spec: { taints } }, wanted);
   }
 
   /** Whether its API server answers. */

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import {
   controlPlaneTaint,
@@ -6,6 +7,7 @@ import {
   marksOf,
   marksPatch,
   type NodeMarks,
+  otherMarksOf,
 } from "../../src/workload/node-marks.js";
 import { assertLaw } from "../support/laws.js";
 
@@ -98,6 +100,44 @@ describe("the marks of a Node", () => {
         assert.equal(marksPatch(asNode(node), last), undefined);
       }),
     );
+  });
+
+  it("are told as fields of the host's spec exactly where there is something to set or undo", () => {
+    const asked = fc.tuple(wants, wants, others);
+    assertLaw(
+      fc.property(asked, ([before, wanted, theirs]) => {
+        const node = patched({ ...theirs }, before);
+        const isRight = isDeepStrictEqual(shown(patched(node, wanted)), shown(node));
+        assert.equal(otherMarksOf(asNode(node), wanted) === undefined, isRight);
+        assert.equal(otherMarksOf(asNode(patched(node, wanted)), wanted), undefined);
+      }),
+    );
+  });
+
+  it("are told with the values that the Node bears", () => {
+    const taint = { key: "t", value: "x", effect: "NoSchedule" };
+    const wanted = {
+      labels: { a: "1" },
+      annotations: { n: "1" },
+      taints: [taint],
+      takesPods: true,
+    };
+    const node = patched({ ...bare, labels: { zone: "theirs" } }, wanted);
+    assert.equal(otherMarksOf(asNode(node), wanted), undefined);
+    const changed = { ...node, labels: { a: "2" }, annotations: {}, taints: [controlPlaneTaint] };
+    assert.deepEqual(otherMarksOf(asNode(changed), wanted), {
+      nodeLabels: { a: "2" },
+      nodeAnnotations: {},
+      taints: [],
+      schedulable: false,
+    });
+    const undone = marksOf({ roles: ["Master"] });
+    assert.deepEqual(otherMarksOf(asNode(node), undone), {
+      nodeLabels: { a: "1" },
+      nodeAnnotations: { n: "[secret]" },
+      taints: [taint],
+      schedulable: true,
+    });
   });
 
   it("are put back where somebody takes them off or changes them", () => {

@@ -17,8 +17,6 @@ import { settleLastCalls } from "../../engine/run/recover.js";
 import { callContext } from "../../engine/run/handler-session.js";
 import { refuseNonOwner, type StackState } from "../../engine/backend/state.js";
 import { fileOwner } from "../../records/hand-over.js";
-import type { NodeKey } from "../../graph/graph.js";
-import { letGoReason } from "../../plan/changes/changes.js";
 import {
   leftoverAdvice,
   leftoverDocument,
@@ -27,20 +25,20 @@ import {
 } from "../../plan/leftovers.js";
 import type { Plan } from "../../plan/plan.js";
 import { refuseDestruction } from "../../plan/refusals/protection.js";
-import { cloudResources } from "../../records/prior-state.js";
-import { isLettingGo } from "../../plan/step.js";
 import { undoText } from "../../plan/undo/undo-text.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import { BadInput } from "../../manifest/bad-input.js";
 import { confirm } from "../confirm.js";
+import { byNameHint, destroyText, keptBy, notTriedText } from "../destroy-text.js";
 import {
   type CommandContext,
   type GlobalOptions,
   openEngine,
   withLockedEngine,
 } from "../context.js";
-import type { ManifestOptions } from "../manifest-options.js";
-import { type CommandFailure, exitCodes } from "../exit.js";
+import { findGoneClusters, isAlsoFrom } from "../gone-clusters.js";
+import { type ManifestOptions, sourcesOf } from "../manifest-options.js";
+import { CommandFailure, exitCodes } from "../exit.js";
 import {
   type Failed,
   failureOf,
@@ -49,8 +47,7 @@ import {
   inventoryText,
   wayBackNow,
 } from "../outcome.js";
-import { waveLines } from "../wave-text.js";
-import { forgetManifests } from "../stack-settings.js";
+import { allNotes, forgetManifests } from "../stack-settings.js";
 import { planLine } from "../survey-cluster.js";
 import {
   clustersNamed,
@@ -87,9 +84,9 @@ export async function destroyCommand(
   context: CommandContext,
 ): Promise<number> {
   refuseNothingNamed(named, options);
-  const { engine } = await openEngine(options, context);
+  const { engine, workspace } = await openEngine(options, context);
   let code: number = exitCodes.done;
-  const clusters = manifestsNamed(options, context);
+  const clusters = await manifestsNamed(options, { engine, workspace }, context);
   const stacks = await stacksAmong(named, clusters, engine);
   await refuseUnknown("destroy", stacks, engine);
   for (const stack of stacks) {
@@ -99,15 +96,19 @@ export async function destroyCommand(
   return code;
 }
 
-/** Manifests that are no longer valid name no cluster, but its stack does. */
-function manifestsNamed(options: DestroyOptions, context: CommandContext): readonly Desired[] {
+/** Manifests that are no longer valid name no cluster: the notes of what was applied from them do. */
+async function manifestsNamed(
+  options: DestroyOptions,
+  { engine, workspace }: { readonly engine: Engine; readonly workspace: Workspace },
+  context: CommandContext,
+): Promise<readonly Desired[]> {
   try {
     return clustersNamed(options, context);
   } catch (error) {
     if (!(error instanceof BadInput)) throw error;
-    const hint =
-      "a cluster is also destroyed by the name of its stack: capstan destroy NAMESPACE/NAME; capstan status lists them";
-    throw new BadInput(error.diagnostics, hint);
+    const sources = sourcesOf(options, context.env);
+    const applied = await findGoneClusters([], sources, engine, allNotes(workspace), isAlsoFrom);
+    throw new BadInput(error.diagnostics, byNameHint(applied.map(({ cluster }) => cluster)));
   }
 }
 
@@ -222,7 +223,16 @@ class Destroy {
 
   private async failure(failed: Failed, plan: Plan): Promise<CommandFailure> {
     const wayBack = await wayBackNow(this.engine, this.provider, this.stack, this.context.clock);
-    return failureOf(failed, plan, this.next(plan), wayBack);
+    const error = failureOf(failed, plan, this.next(plan), wayBack);
+    if (failed.kind !== "stopped") return error;
+    const rest = notTriedText(failed.failure, await this.engine.readState(this.stack));
+    if (rest === "") return error;
+    const { exitCode, message, hint } = error;
+    return new CommandFailure(
+      exitCode,
+      failed.failure,
+      omitUndefined({ message: `${message}\n${rest}`, hint }),
+    );
   }
 
   private next({ fromRevision }: Plan): FollowUp {
@@ -244,21 +254,8 @@ class Destroy {
       for (const one of first === undefined ? [plan] : [first, plan]) emit(planLine(one));
       return;
     }
-    const kept = keptBy(plan);
-    const recorded = cloudResources(records).map(({ key, kind, name, id }) => {
-      const stays = kept.has(key) ? `: ${letGoReason}` : "";
-      return `${kind} ${name} (${id ?? "no id"})${stays}`;
-    });
-    const others = plan.orphaned.map(({ id, who }) => `${who.kind} ${who.name} (${id})`);
-    const controllers = (plan.leftovers ?? []).filter(({ does }) => does === "remove");
-    const lines = [...recorded, ...others, ...controllers.map(leftoverLine)].map(
-      (what) => `  - ${what}\n`,
-    );
-    const forgotten = kept.size === 0 ? "" : `, ${kept.size} to forget`;
-    terminal.write(`Cluster ${this.stack}\n\n${terminal.colors.red(lines.join(""))}\n`);
+    terminal.write(destroyText({ plan, records }, terminal));
     if (first !== undefined) terminal.write("An adoption is open: it is finished first\n");
-    terminal.write(`Plan: ${lines.length - kept.size} to delete${forgotten}\n`);
-    for (const line of waveLines(plan)) terminal.write(`${terminal.colors.dim(`  ${line}`)}\n`);
     this.showLeftovers(plan.leftovers);
     terminal.write(`${terminal.colors.yellow(undoText(plan))}\n`);
   }
@@ -295,9 +292,4 @@ class Destroy {
     const lines = staying.map((one) => `    ${leftoverLine(one)}\n`);
     terminal.write(`Not deleted, made by its controllers:\n${lines.join("")}`);
   }
-}
-
-/** What loses our marks and stays. */
-function keptBy({ steps }: Plan): ReadonlySet<NodeKey> {
-  return new Set(steps.filter(isLettingGo).map(({ key }) => key));
 }

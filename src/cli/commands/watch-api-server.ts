@@ -1,7 +1,6 @@
 import { offeredProviders } from "../../../providers/offered.js";
 import { CapstanError } from "../../api/error.js";
 import { ControllerManager } from "../../controller/controller-manager.js";
-import { createLog } from "../../controller/log.js";
 import { visible } from "../../api/visible.js";
 import { connect } from "../../kube/connection.js";
 import { keepConnections } from "../../kube/kept-connections.js";
@@ -9,6 +8,7 @@ import { type CommandContext, openWorkspace } from "../context.js";
 import { exitCodes } from "../exit.js";
 import { refuseIdleOverrides } from "../manifest-options.js";
 import { packageVersion } from "../package.js";
+import { watchLog } from "../watch-log.js";
 import { controllerSettings, type WatchOptions } from "./watch-options.js";
 
 /** capstan watch: keeps the clusters of an API server as their objects want them, until it is stopped. */
@@ -16,7 +16,7 @@ export async function watchApiServer(
   options: WatchOptions,
   context: CommandContext,
 ): Promise<number> {
-  const { env, terminal } = context;
+  const { env } = context;
   refuseIdleOverrides(options, []);
   refuseOwnPassphrase(options, env);
   const manager = new ControllerManager({
@@ -28,12 +28,7 @@ export async function watchApiServer(
     metricsAddress: options.metricsAddress,
     clusterMetrics: options.clusterMetrics === true,
     version: packageVersion(),
-    log: createLog({
-      level: options.logLevel,
-      redact: context.secrets.scrub,
-      pretty: terminal.live && !context.json,
-      write: (line) => terminal.error(line),
-    }),
+    log: watchLog(options.logLevel, context),
     // kubectl shows both as they are.
     redact: (text) => visible(context.secrets.scrub(text)),
     // Engines live in process groups of their own and see that we are gone.

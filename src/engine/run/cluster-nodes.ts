@@ -1,4 +1,6 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
+import { hiddenIn } from "../../drift/drift-filter.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
@@ -11,8 +13,8 @@ import type { EtcdReport } from "../../workload/etcd/etcd-report.js";
 import { askEtcd } from "./ask-etcd.js";
 import { membersAmongSeen, type SeenMember } from "./seen-members.js";
 import { nodeHostOf } from "./node-host.js";
+import type { RunOptions } from "./run-options.js";
 import type { RunBootstrap } from "./run-bootstrap.js";
-import type { MarkedHost } from "./workload-cluster.js";
 
 /** Hosts as they were seen, and how their cluster is reached. */
 interface SeenHosts {
@@ -40,7 +42,11 @@ export async function nodesAmong(
   const [first] = hosts;
   if (first === undefined) return new Map();
   const cluster = await bootstrap.workload.beside(observation, first[1], records, context);
-  const nodes = await cluster.nodes(hosts.map(([, host]) => nodeHostOf(host)));
+  const machines = records.transaction?.target.machines ?? [];
+  const marks = new Map(machines.map(({ host, spec }) => [host, marksOf(spec)]));
+  const nodes = await cluster.nodes(
+    hosts.map(([key, host]) => omitUndefined({ ...nodeHostOf(host), marks: marks.get(key) })),
+  );
   return new Map(
     hosts.flatMap(([key, { who }]) => {
       const report = nodes.get(who.name);
@@ -117,43 +123,50 @@ function certificatesIn(
 /** What the Nodes of a settled cluster are to bear. */
 interface KeptNodes {
   readonly target: Target;
+  /** Hosts whose Nodes keep what they bear: a plan, or a drift policy, decides about those. */
+  readonly except: ReadonlySet<NodeKey>;
   /** Those of the target take pods again that a drain of ours has cordoned: nobody is at work who could have done that just now. */
   readonly uncordons: boolean;
 }
 
-/** The Nodes of the target's machines bear what these want them to, and nothing that a run has left. Throws what `nodesAmong` throws. */
+/**
+ * The Nodes of the target's machines bear what these want them to, and nothing that a run has left. The hosts whose Nodes bore something
+ * else. Throws what `nodesAmong` throws.
+ */
 async function keepMarks(
   { bootstrap, observation, records, context }: SeenHosts,
-  { target, uncordons }: KeptNodes,
-): Promise<void> {
+  { target, uncordons, except }: KeptNodes,
+): Promise<readonly NodeKey[]> {
   const hosts = presentAmong(
     target.machines.map(({ host }) => host),
     observation,
   );
-  const marked = target.machines.flatMap(({ host: key, spec }): MarkedHost[] => {
+  const marked = target.machines.flatMap(({ host: key, spec }) => {
     const host = hosts.get(key);
-    return host === undefined ? [] : [{ host: nodeHostOf(host), marks: marksOf(spec) }];
+    return host === undefined ? [] : [{ key, host: nodeHostOf(host), marks: marksOf(spec) }];
   });
   const [first] = hosts.values();
-  if (first === undefined || !keepsControlPlane(target)) return;
+  if (first === undefined || !keepsControlPlane(target)) return [];
   const cluster = await bootstrap.workload.beside(observation, first, records, context);
   // First, as pods wait for it.
   if (uncordons) await cluster.uncordon(marked.map(({ host }) => host));
-  await cluster.keepMarks(marked);
+  const changed = await cluster.keepMarks(marked.filter(({ key }) => !except.has(key)));
+  return marked.flatMap(({ key, host: { name } }) => (changed.includes(name) ? [key] : []));
 }
 
-/** Once, at the end of a run: all is done by then, and whoever looks next does what fails. What it failed with, if it did. */
-export async function tryToKeepMarks(
-  seen: SeenHosts,
-  kept: KeptNodes,
-): Promise<CapstanError | undefined> {
-  if (seen.records.transaction?.keys === undefined) return undefined;
+/** The hosts whose Nodes bore something else than is wanted, or what kept that from being found out. */
+type KeptMarks =
+  | { readonly kind: "kept"; readonly changed: readonly NodeKey[] }
+  | { readonly kind: "failed"; readonly error: CapstanError };
+
+/** Once, at the end of a run: all is done by then, and the next command does what fails. */
+export async function tryToKeepMarks(seen: SeenHosts, kept: KeptNodes): Promise<KeptMarks> {
+  if (seen.records.transaction?.keys === undefined) return { kind: "kept", changed: [] };
   try {
-    await keepMarks(seen, kept);
-    return undefined;
+    return { kind: "kept", changed: await keepMarks(seen, kept) };
   } catch (error) {
     if (!isCapstanError(error)) throw error;
-    return error;
+    return { kind: "failed", error };
   }
 }
 
@@ -184,13 +197,17 @@ export async function tryToSettleControlPlane({
 export async function finishNodes(
   seen: SeenHosts,
   target: Target,
-  timeoutMs: number,
+  { timeoutMs, driftFilter }: Pick<RunOptions, "timeoutMs" | "driftFilter">,
 ): Promise<void> {
   const { bootstrap, context, observation, records } = seen;
   await bootstrap.owed.finish(context, timeoutMs);
-  const failure =
-    (await tryToKeepMarks(seen, { target, uncordons: true })) ??
-    (await tryToSettleControlPlane(seen));
+  const marks = await tryToKeepMarks(seen, {
+    target,
+    uncordons: true,
+    except: hiddenIn(driftFilter),
+  });
+  if (marks.kind === "kept") bootstrap.reportMarks(marks.changed);
+  const failure = marks.kind === "failed" ? marks.error : await tryToSettleControlPlane(seen);
   if (failure !== undefined) {
     // A cluster that has just not answered is not asked once more: tokens expire.
     bootstrap.reportUnsettled(failure);

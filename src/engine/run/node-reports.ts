@@ -1,6 +1,7 @@
 import { renewalDaysOf } from "../../api/certificate-renewal.js";
 import { isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
+import { withNodeMarks } from "../../drift/node-fields.js";
 import type { NodeKey } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import type {
@@ -50,10 +51,13 @@ export class NodeReports {
   /** The revision of each cluster, by its UID, whose kubeadm-config and addons have been looked at. */
   private readonly settled = new Map<string, number>();
 
-  /** `keepsMarks`: whoever looks for ever also sees to it that Nodes of settled clusters bear what their Machines want. */
+  /**
+   * `settles`: a controller also lifts cordons that a drain has left on Nodes of settled clusters, and writes what their control planes say
+   * of themselves. What their Machines want Nodes to bear it corrects by a plan, as drift.
+   */
   constructor(
     private readonly openWorkload: OpenWorkload,
-    private readonly keepsMarks = false,
+    private readonly settles = false,
   ) {}
 
   /** The cloud, and what Nodes say. Throws what a look at the cloud throws. */
@@ -72,7 +76,14 @@ export class NodeReports {
       ...looked,
       openWorkload: this.openWorkload,
     });
-    return omitUndefined({ ...known, nodes, etcd: etcd?.health, certificates });
+    const observedResources = withNodeMarks(looked.records, omitUndefined({ ...known, nodes }));
+    return omitUndefined({
+      ...known,
+      observedResources,
+      nodes,
+      etcd: etcd?.health,
+      certificates,
+    });
   }
 
   /**
@@ -116,9 +127,10 @@ export class NodeReports {
     const bootstrap = this.bootstrapOf(transaction.target, provider, report);
     if (bootstrap === undefined) return;
     const seen = { bootstrap, observation, records, context };
+    const { target } = transaction;
     const uncordons = !isOpen(records) && this.isToLift(nodes, { records, context });
-    const failure = await tryToKeepMarks(seen, { target: transaction.target, uncordons });
-    if (failure !== undefined || isOpen(records)) return;
+    const marks = await tryToKeepMarks(seen, { target, uncordons, except: drifted(nodes) });
+    if (marks.kind === "failed" || isOpen(records)) return;
     const unsettled = await tryToSettleControlPlane(seen);
     if (unsettled !== undefined) bootstrap.reportUnsettled(unsettled);
   }
@@ -140,13 +152,14 @@ export class NodeReports {
       const seen = { bootstrap, observation: { observedResources }, records, context };
       const nodes = await nodesAmong(seen, provider.hostKind);
       this.silent.answered(clusterUid);
-      if (!this.keepsMarks || isOpen(records)) return nodes;
+      if (!this.settles || isOpen(records)) return nodes;
       const uncordons = !isRemembered && this.isToLift(nodes, looked);
-      const failure = await tryToKeepMarks(seen, { target, uncordons });
-      if (failure === undefined && !isRemembered) await this.settleControlPlane(seen, transaction);
+      const marks = await tryToKeepMarks(seen, { target, uncordons, except: drifted(nodes) });
+      const hasFailed = marks.kind === "failed";
+      if (!hasFailed && !isRemembered) await this.settleControlPlane(seen, transaction);
       if (!uncordons) return nodes;
-      if (failure !== undefined) {
-        this.refused.failed(clusterUid, failure.message, clock.now());
+      if (hasFailed) {
+        this.refused.failed(clusterUid, marks.error.message, clock.now());
         return nodes;
       }
       this.refused.answered(clusterUid);
@@ -190,4 +203,11 @@ export class NodeReports {
     const { openWorkload } = this;
     return RunBootstrap.of(target, { provider, openWorkload, report });
   }
+}
+
+/** Hosts whose Nodes bear something else than is wanted: a plan shows it, and what it shows is not done before. Pure. */
+function drifted(nodes: ReadonlyMap<NodeKey, NodeReport>): ReadonlySet<NodeKey> {
+  return new Set(
+    [...nodes].flatMap(([key, { otherMarks }]) => (otherMarks === undefined ? [] : [key])),
+  );
 }

@@ -1,3 +1,4 @@
+import { counted } from "../../api/counted.js";
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { providerValue } from "../../api/types.js";
 import { type HostKeys, keysAt, trustedPem } from "../../bootstrap/certificates/key-ring.js";
@@ -11,7 +12,7 @@ import { identityOf, machineToCompile } from "../../compile/compile.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
 import { mapBounded } from "../../provider/bounded.js";
 import { joiningTerms } from "../../provider/joining-terms.js";
-import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
+import { keyOf, nodeKey, type NodeKey, nodeName } from "../../graph/graph.js";
 import type {
   ApiEndpoint,
   CallContext,
@@ -255,6 +256,14 @@ export class RunBootstrap {
   }
 
   /** Objects of the cluster stay as they are until the next command. */
+  /** Nodes of these hosts bear what their Machines ask for, and bore something else before. */
+  reportMarks(hosts: readonly NodeKey[]): void {
+    if (hosts.length === 0) return;
+    const names = hosts.map((key) => nodeName(key)).join(", ");
+    const what = `labels, annotations and taints written to ${counted(hosts.length, "Node")}: ${names}`;
+    this.request.report({ kind: "configured", what, hosts });
+  }
+
   reportUnsettled({ message: reason }: CapstanError): void {
     this.request.report({ kind: "unconfigured", reason });
   }

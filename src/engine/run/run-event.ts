@@ -34,8 +34,13 @@ export type RunEvent =
   | { readonly kind: "resource"; readonly event: ResourceEvent }
   /** What a controller in the cluster has made is gone. */
   | { readonly kind: "leftover"; readonly leftover: Leftover }
-  /** An object of the cluster itself that goes with its control plane: the ConfigMap kubeadm-config, kube-proxy, CoreDNS. */
-  | { readonly kind: "configured"; readonly what: string }
+  /** Objects of the cluster itself are changed: the ConfigMap kubeadm-config, kube-proxy, CoreDNS, Nodes. */
+  | {
+      readonly kind: "configured";
+      readonly what: string;
+      /** Hosts whose Nodes are changed; absent: no Node is. */
+      readonly hosts?: readonly NodeKey[];
+    }
   /** The change is done, and those objects and the Nodes' marks stay as they are until the next command. */
   | { readonly kind: "unconfigured"; readonly reason: string }
   /** What a dead command has left is dealt with. */

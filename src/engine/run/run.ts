@@ -136,7 +136,7 @@ export class Run {
     const { bootstrap, goal, observed: observation, state: records, passes, inventory } = this;
     if (bootstrap !== undefined && observation !== undefined) {
       const seen = { bootstrap, observation, records, context: this.context };
-      await finishNodes(seen, goal.target, this.options.timeoutMs);
+      await finishNodes(seen, goal.target, this.options);
     }
     return omitUndefined({ kind: "done", passes, inventory });
   }

@@ -21,6 +21,11 @@ export interface MarkedHost {
   readonly marks: NodeMarks;
 }
 
+/** A host that is asked about, and what its Node is to bear; its marks are not compared without. */
+export interface AskedHost extends NodeHost {
+  readonly marks?: NodeMarks;
+}
+
 /** A Node, as far as it tells whether its host is as it was before it was disturbed. */
 export interface NodeReadiness {
   /** Of the Node object. */
@@ -50,7 +55,7 @@ export interface WorkloadCluster {
   /** Tokens of the host that are there are good for longer. */
   extend(host: Identity, expiresAtMs: number): Promise<void>;
   /** The Nodes of hosts that have joined, by the hosts' names: what each says of itself, undefined of one that has said nothing yet. */
-  nodes(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>>;
+  nodes(hosts: readonly AskedHost[]): Promise<ReadonlyMap<string, NodeReport | undefined>>;
   /** How the Nodes of hosts are after these were changed where they are, by the hosts' names; nothing of a host that has no Node. */
   readiness(hosts: readonly NodeHost[]): Promise<ReadonlyMap<string, NodeReadiness>>;
   /** No token of the host is good any more. Success also when there is none. */
@@ -62,8 +67,11 @@ export interface WorkloadCluster {
    * still in the way; nothing where there is no Node.
    */
   drain(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<DrainLook>;
-  /** Nodes bear what their Machines want them to, by the hosts' names, beside what others have put there. What fails is left for the next time. */
-  keepMarks(hosts: readonly MarkedHost[]): Promise<void>;
+  /**
+   * Nodes bear what their Machines want them to, by the hosts' names, beside what others have put there. The names of hosts whose Nodes
+   * bore something else. What fails is left for the next time.
+   */
+  keepMarks(hosts: readonly MarkedHost[]): Promise<readonly string[]>;
   /** What is still to be detached from its Node, as people find it there; nothing where there is no Node, or none that answers. */
   attachedVolumes(host: NodeHost, rules: readonly MachineDrainRule[]): Promise<readonly string[]>;
   /** Nodes that a drain of ours has stopped from taking pods, and that stay after all, take them again. */

@@ -223,8 +223,11 @@ function idleMarks(
   ];
 }
 
-/** What becomes of an open transaction. */
+/** What becomes of an open transaction: nothing by a plan while a process works on it. */
 function openText({ transaction, open }: Plan): string {
+  if (open?.worker !== undefined) {
+    return `Transaction ${open.number} is under way: ${open.worker} works on it. This plan is what it had left to do when the cloud was read.`;
+  }
   if (open?.number === transaction.number) {
     return `Transaction ${open.number} is not finished; this goes on with it.`;
   }

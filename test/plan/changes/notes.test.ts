@@ -8,6 +8,8 @@ import {
   machineDeployment,
   machineSet,
 } from "../../support/manifests.js";
+import { withWorker } from "../../../src/cli/survey-cluster.js";
+import type { StackWorker } from "../../../src/engine/locks/stack-worker.js";
 import { FakeEngine } from "../../support/fake-engine.js";
 
 const web = (shape: object, spec: object = {}) => {
@@ -40,6 +42,32 @@ describe("what a plan says of drift that it leaves", () => {
       `1 drifted, not believed: ${first}`,
       `6 drifted, ignored by policy: ${others.slice(0, 5).join(", ")}, ... (1 more)`,
     ]);
+  });
+});
+
+describe("what a plan says of an open transaction", () => {
+  const open = { number: 2, direction: "forward", goal: { kind: "up" }, by: "ann@laptop" } as const;
+  const holder = 'ann@laptop (pid 7, "capstan up")';
+
+  /** The notes of a plan beside a worker. */
+  async function notes(worker: StackWorker): Promise<string[]> {
+    const engine = new FakeEngine();
+    const plan = await engine.plan(
+      desiredOf([cluster(), machine("cp", { controlPlane: "1.34.2" })]),
+    );
+    return planNotes(withWorker({ ...plan, open }, worker));
+  }
+
+  it("is that a command is at work, while one is", async () => {
+    assert.deepEqual(await notes({ kind: "alive", holder }), [
+      `Transaction 2 is under way: ${holder} works on it. This plan is what it had left to do when the cloud was read.`,
+    ]);
+  });
+
+  it("is that it is not finished, and what becomes of it, where none is", async () => {
+    const [note, ...more] = await notes({ kind: "none" });
+    assert.match(note ?? "", /^Transaction 2 .*is not finished; this goes on from there\.$/);
+    assert.deepEqual(more, []);
   });
 });
 
