@@ -3,6 +3,7 @@ import { Errors } from "typebox/schema";
 import { Settings } from "typebox/system";
 import type { Violation } from "./diagnostic-codes.js";
 import { isJsonObject } from "./json.js";
+import { secretFieldsIn, secretText } from "./secret-fields.js";
 
 // All problems at once, however many there are.
 Settings.Set({ maxErrors: Number.POSITIVE_INFINITY });
@@ -17,6 +18,8 @@ interface Problem {
   readonly message: string;
   readonly schema: unknown;
   readonly data: unknown;
+  /** It is of a field that holds secrets: its value is not shown. */
+  readonly isSecret: boolean;
 }
 
 /**
@@ -28,11 +31,13 @@ export function validate(schema: TSchema, value: unknown): Violation[] {
   fillDefaults(schema, value);
   const [isValid, errors] = Errors(schema, value);
   if (isValid) return [];
+  const secret = new Set(secretFieldsIn(schema));
   const problems = errors.map((error): Problem => ({
     ...error,
     params: { ...error.params },
     schema: pointedAt(schema, error.schemaPath.replace(/^#/, "")),
     data: pointedAt(value, error.instancePath),
+    isSecret: secret.has(partsOf(error.instancePath)[0] ?? ""),
   }));
   return withoutEchoes(problems).flatMap(violationsOf);
 }
@@ -122,7 +127,7 @@ function namesIn(list: unknown): string[] {
 }
 
 function violationOf(problem: Problem, path: Violation["path"]): Violation {
-  const shown = shorten(problem.data);
+  const shown = shownOf(problem);
   const { params, schema } = problem;
   switch (problem.keyword) {
     case "const": {
@@ -179,8 +184,8 @@ function wrongType(problem: Problem): Words {
     return { summary: `has no value: it must be of type ${type}`, hint };
   }
   const isBare = typeof data === "number" || typeof data === "boolean";
-  if (!isBare || type !== "string") {
-    return { summary: `${shorten(data)} must be of type ${type}` };
+  if (!isBare || type !== "string" || problem.isSecret) {
+    return { summary: `${shownOf(problem)} must be of type ${type}` };
   }
   const { hint = "" } = pointedAt(schema, "/pattern") === undefined ? {} : formHint(problem);
   const bare = { advice: hint };
@@ -204,9 +209,10 @@ function wantedShape({ params }: Problem): Pick<Violation, "wanted"> {
   return params["type"] === "object" ? { wanted: "object" } : {};
 }
 
-/** A value as it appears in a message: enough to recognise it. */
-function shorten(value: unknown): string {
-  const text = value === undefined ? "nothing" : JSON.stringify(value);
+/** A value as it appears in a message: enough to recognise it, and nothing of a secret. */
+function shownOf({ data, isSecret }: Problem): string {
+  if (isSecret) return secretText;
+  const text = data === undefined ? "nothing" : JSON.stringify(data);
   return text.length <= 60 ? text : `${text.slice(0, 57)}...`;
 }
 

@@ -23,6 +23,20 @@ describe("what users add to a host", () => {
     assert.deepEqual(saidOf({ files, ...commands, packages: ["jq=1.7.*"], template }), []);
   });
 
+  it("is shown by no mistake in it", () => {
+    const wrong: JsonObject[] = [
+      { files: { path: "/etc/token", content: "s3cret" } },
+      { files: [{ path: "/etc/token", content: 53127 }] },
+      { postKubeadmCommands: "join --password s3cret" },
+      { packages: ["s3cret; true"] },
+    ];
+    for (const one of wrong) {
+      const said = saidOf(one).join("\n");
+      assert.match(said, /bootstrap\.\w+.*\[secret\]/);
+      assert.doesNotMatch(said, /s3cret|53127/);
+    }
+  });
+
   const cases: { name: string; given: JsonObject; want: RegExp }[] = [
     {
       name: "a key of the cluster",

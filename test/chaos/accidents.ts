@@ -5,7 +5,7 @@ import type { Scene } from "./scene.js";
  * What happens to a cluster beside all commands. recordedDrift: a host's tags are changed by hand, and `pulumi refresh` records that.
  * lostRecord: the record of a host that runs is deleted. deadHost: the cloud ends a host.
  */
-export type Accident = "recordedDrift" | "lostRecord" | "deadHost";
+export type RecordAccident = "recordedDrift" | "lostRecord" | "deadHost";
 
 /** The hosts of the cluster that run, by name: those that are recorded, and those that a kill has left in no record. */
 export async function hostsOf({
@@ -31,7 +31,11 @@ export function isMember({ spec }: CloudRow): boolean {
 }
 
 /** Lets an accident happen to a host. No command may run. */
-export async function happen({ sandbox, stack }: Scene, accident: Accident, { id }: CloudRow) {
+export async function happen(
+  { sandbox, stack }: Scene,
+  accident: RecordAccident,
+  { id }: CloudRow,
+) {
   switch (accident) {
     case "recordedDrift":
       await sandbox.capstan(0, "local", "set", id, 'tags={"by":"hand"}');

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { type CloudRow, machineOf } from "../scenario/ledger-judge.js";
 import { plantUntagged } from "../scenario/neighbours.js";
 import type { Sandbox } from "../scenario/sandbox.js";
-import { type Accident, happen, hostsOf, isMember } from "./accidents.js";
+import { type RecordAccident, happen, hostsOf, isMember } from "./accidents.js";
 import { announcementIn, hasStep, lastWords } from "./announcement.js";
 import type { Boundary } from "./boundary.js";
 import type { ExpectedEnding } from "./expectation.js";
@@ -229,7 +229,7 @@ async function carriedOn(
   return judgeEnding(scene, operation, { ended, endings, words: `then ${words.words}` });
 }
 
-const amiss: Readonly<Record<RequestVerb, readonly (Accident | undefined)[]>> = {
+const amiss: Readonly<Record<RequestVerb, readonly (RecordAccident | undefined)[]>> = {
   forget: [undefined],
   forgetAmiss: ["recordedDrift", "lostRecord", "deadHost"],
   import: [undefined, "recordedDrift", "lostRecord"],

@@ -38,7 +38,7 @@ const programDigests = new Map(
 
 /**
  * The same of archives, for programs whose own digests no source outside of the release tells: kube-apiserver,
- * kube-controller-manager and kube-scheduler. Source: kubernetes/kubernetes, CHANGELOG/CHANGELOG-1.35.md and CHANGELOG-1.34.md
+ * kube-controller-manager and kube-scheduler. Source: the change logs of Kubernetes 1.35 and 1.34 in kubernetes/kubernetes
  * at 008b36529, "Server Binaries".
  *
  * @type {ReadonlyMap<string, string>}

@@ -97,7 +97,7 @@ export class CloudFile {
   }
 
   private openOrMake(): DatabaseSync {
-    if (!this.mayBe) return openFile(inMemory);
+    if (!this.mayBe || this.path === inMemory) return openFile(inMemory);
     mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
     if (!existsSync(this.path)) keepPrivate(this.path);
     return openFile(this.path);
