@@ -89,8 +89,8 @@ function isServedBy(provider: InfrastructureProvider, { cluster }: Desired): boo
 }
 
 /**
- * Whether a satellite, in whatever generation, outlives its host. Where nothing tells of it for its machine nobody knows
- * what was wanted: data that the manifests keep anywhere else under that name is then not deleted here. Pure.
+ * Whether a satellite, in whatever generation, outlives its host. Where no manifest tells of it for its machine, what was wanted is unknown:
+ * it stays if the manifests say of any machine what becomes of one under that name, whatever they say there. Pure.
  */
 export function isFoundToStay(
   satellite: Pick<Satellite, "kind" | "name">,
@@ -99,7 +99,7 @@ export function isFoundToStay(
 ): boolean {
   const isIt = (one: Satellite) => isGenerationOf(one, satellite);
   const own = of(machine).filter(isIt);
-  return staysIn(own.length > 0 ? own : all().filter(isIt));
+  return own.length > 0 ? staysIn(own) : all().some(isIt);
 }
 
 /** Whether manifests say now of a satellite whose host goes that it stays, whatever was said when that was made. Pure. */

@@ -44,6 +44,16 @@ describe("the graph that a cloud shows", () => {
     assert.deepEqual(specs(nodes), specs(made?.nodes ?? []), "with Refs where there were some");
   });
 
+  it("keeps data of a machine that no manifest tells of, whatever they say of another one's", async () => {
+    const data = { dataVolume: { gib: 1, whenHostGoes: "keep" } } as const;
+    const log = { dataVolume: { gib: 1, whenHostGoes: "delete" } } as const;
+    const engine = await madeOf(member, machine("db", data), machine("log", log));
+    const { nodes } = targetOf(engine, member, machine("log", log));
+    const kept = nodes.filter(({ keep }) => keep === true).map(({ name }) => name);
+    assert.equal(kept.length, 1);
+    assert.match(kept[0] ?? "", /^db-\w+-1-data$/);
+  });
+
   it("keeps two hosts of one machine apart, the one that is ready first", async () => {
     const engine = await madeOf(member, machine("db"));
     const [, host] = engine.hosts() as [Observed, Observed];
