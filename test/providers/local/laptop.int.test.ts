@@ -445,10 +445,12 @@ describe("a cluster of processes of this machine", function () {
       assert.ok(spec?.taints?.some(({ key, value }) => key === "dedicated" && value === "web"));
     }
     const [{ metadata } = {}] = marked;
-    // As somebody has left it who died before the end, or taken it off: `up` finds nothing else to do.
+    // As a command that was killed before its end leaves it, or a user who takes it off: `up` does nothing else.
     const bare = { metadata: { labels: { [role]: null } } };
     await api.patchNode({ name: metadata?.name ?? "", body: bare }, mergePatch);
-    await sandbox.plan(0);
+    const { stdout } = await sandbox.plan(2);
+    assert.match(stdout, /~ in place +nodeLabels \{\} -> \{"node-role\.kubernetes\.io\/web":""\}/);
+    assert.match(stdout, /Plan: 1 to update in place/);
     assert.ok((await workers()).some((node) => node.metadata?.labels?.[role] === undefined));
     await sandbox.up();
     assert.ok((await workers()).every((node) => node.metadata?.labels?.[role] === ""));
