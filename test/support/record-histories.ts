@@ -136,6 +136,7 @@ class Course {
   readonly lost: string[] = [];
   readonly outcomes: string[] = [];
   private readonly has = { db: true, extra: false };
+  private hasAdopted = false;
   private readonly missing: Missing;
   private readonly stray: string;
   /** What runs and has to go on running, by id. */
@@ -205,13 +206,14 @@ class Course {
   /** A rotation replaces hosts, and so does whoever finishes it or takes it back. */
   private judge(verb: RecordCommand["verb"], outcome: CommandOutcome): void {
     const { engine } = this;
+    this.hasAdopted ||= verb === "adopt";
     const said = outcomeText(outcome);
     if (said.includes("refusing a pass")) this.lost.push(said);
     this.lost.push(...engine.cloud.watch.violations);
     const gone = this.missing
       .among(verb === "rotate" ? [] : this.serving)
       // Of two hosts of one machine that an adoption has found either may stay.
-      .filter((id) => verb !== "adopt" || !this.hasOther(engine.cloud.get(id)?.who.name ?? id));
+      .filter((id) => !this.hasAdopted || !this.hasOther(engine.cloud.get(id)?.who.name ?? id));
     this.lost.push(...gone.map((id) => `${verb} ends ${engine.cloud.get(id)?.who.name ?? id}`));
     if (isSettled(engine)) this.serving = this.alive();
     else if (verb === "rotate") this.serving = [];

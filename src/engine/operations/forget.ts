@@ -8,7 +8,7 @@ import type { RemovalConsent } from "../../plan/plan-input.js";
 import type { StackState } from "../backend/state.js";
 import { refuseUnderWay } from "./under-way.js";
 import { observeToward, type PlanningOptions, type RecordedPlan } from "./apply.js";
-import { openRecordsRequest, planOpenRequest, planRecordsOnly } from "./records-only.js";
+import { planOpenRequest, planRecordsOnly } from "./records-only.js";
 
 interface Forgetting extends PlanningOptions {
   readonly removal: RemovalConsent;
@@ -26,13 +26,13 @@ export async function planForget(
 ): Promise<RecordedPlan> {
   const { transaction } = state;
   if (transaction === undefined) throw new Error("nothing is recorded, nothing to forget");
-  const { target } = transaction;
-  const begun = openRecordsRequest(state);
-  if (begun?.kind === "forget" && begun.machine === machine) {
+  const { target, goal } = transaction;
+  refuseLasting(machine, state, options.provider);
+  // The same words go on with it, also where it is committed and owes a release.
+  if (goal.kind === "forget" && goal.machine === machine) {
     return planOpenRequest(state, await observeToward(target, state, options), options);
   }
   refuseUnderWay(`forget Machine ${machine}`, stackNameOf(clusterIn(target)), state);
-  refuseLasting(machine, state, options.provider);
   const { removal } = options;
   const observation = await observeToward(target, state, options);
   const request = { target: targetWithout(machine, target), observation, removal };

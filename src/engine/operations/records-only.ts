@@ -39,7 +39,7 @@ export function openRecordsRequest(prior: PriorState): TransactionGoal | undefin
   return goal !== undefined && isOpen(prior) && changesRecordsOnly(goal) ? goal : undefined;
 }
 
-/** The rest of that request, as it was asked for and allowed. */
+/** The rest of the request that the transaction holds, as it was asked for and allowed. */
 export function planOpenRequest(
   state: StackState,
   observation: Observation,
