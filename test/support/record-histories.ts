@@ -110,6 +110,10 @@ export const rareRecordHistories = [
   forgetWithoutRecord,
 ];
 
+function isOfDb({ who }: Observed): boolean {
+  return who.name.startsWith("db-");
+}
+
 /** Longer than any host takes to come up. */
 const restMs = 20 * 60_000;
 const nobody = { cluster: "", clusterUid: "", kind: "", name: "", token: "" };
@@ -137,6 +141,8 @@ class Course {
   readonly outcomes: string[] = [];
   private readonly has = { db: true, extra: false };
   private hasAdopted = false;
+  /** Ids of the hosts that a `state forget` was to release. */
+  private forgotten: ReadonlySet<string> = new Set();
   private readonly missing: Missing;
   private readonly stray: string;
   /** What runs and has to go on running, by id. */
@@ -160,10 +166,14 @@ class Course {
     // A second host that an adoption has found is a machine of its own.
     const { machines = [] } = engine.prior.transaction?.target ?? {};
     const forgotten = machines.find(({ name }) => name === "db")?.host;
+    const before = engine.hosts().filter(isOfDb);
     const outcome = await this.command(verb, failing);
     // Of a request that did not come to its begin no record tells: the manifests still hold the Machine.
     const { goal, target } = engine.prior.transaction ?? {};
-    if (goal?.kind === "forget") this.has.db = false;
+    if (goal?.kind === "forget" && this.has.db) {
+      this.has.db = false;
+      this.forgotten = new Set(before.map(({ id }) => id));
+    }
     // Who takes a `state forget` back has the Machine in the manifests.
     if (verb === "rollback")
       this.has.db ||= target?.machines.some(({ name }) => name === "db") ?? false;
@@ -187,7 +197,7 @@ class Course {
       case "adopt":
         engine.loseState();
         // Lost with it: a `state forget` that broke off. Until the host is released the user wants its Machine.
-        has.db ||= engine.hosts().some(({ who }) => who.name.startsWith("db-"));
+        has.db ||= engine.hosts().some(isOfDb);
         return engine.up(wanted(has), failing);
       case "forget":
         return engine.forget("db", failing);
@@ -213,10 +223,17 @@ class Course {
     const gone = this.missing
       .among(verb === "rotate" ? [] : this.serving)
       // Of two hosts of one machine that an adoption has found either may stay.
-      .filter((id) => !this.hasAdopted || !this.hasOther(engine.cloud.get(id)?.who.name ?? id));
+      .filter((id) => !this.hasAdopted || !this.hasOther(engine.cloud.get(id)?.who.name ?? id))
+      .filter((id) => !this.isSubstitute(id));
     this.lost.push(...gone.map((id) => `${verb} ends ${engine.cloud.get(id)?.who.name ?? id}`));
     if (isSettled(engine)) this.serving = this.alive();
     else if (verb === "rotate") this.serving = [];
+  }
+
+  /** A way back that no longer gets at the forgotten host makes another one, which the manifests do not want. */
+  private isSubstitute(id: string): boolean {
+    const host = this.engine.cloud.get(id);
+    return host !== undefined && isOfDb(host) && !this.has.db && !this.forgotten.has(id);
   }
 
   private hasOther(host: string): boolean {
