@@ -2,15 +2,12 @@ import type { CapstanError } from "../api/error.js";
 import { ResourcesFailed } from "../engine/run/failures.js";
 import type { NodeKey } from "../graph/graph.js";
 import { letGoReason } from "../plan/changes/changes.js";
-import { kindLines } from "../plan/changes/kinds.js";
 import { planTree, type TreeLine } from "../plan/changes/tree.js";
 import { leftoverLine } from "../plan/leftovers.js";
 import type { Plan } from "../plan/plan.js";
 import { isLettingGo } from "../plan/step.js";
 import { cloudResources, type PriorState } from "../records/prior-state.js";
-import { fit, rowLines } from "./fit.js";
-import { painted, type Terminal, treeRows } from "./terminal.js";
-import { waveLines } from "./wave-text.js";
+import { courseLines, type Terminal, treeLines } from "./terminal.js";
 
 /**
  * What a destroy deletes: the tree of `up` with the ids of what goes, what no line of it shows, and how much that is. Ends
@@ -41,18 +38,12 @@ export function destroyText(
   return [
     `Cluster ${plan.cluster}   provider ${plan.provider}`,
     "",
-    ...treeRows(tree).flatMap((row) =>
-      rowLines({ ...row, branch: `  ${row.branch}`, head: `  ${row.head}` }, columns).map((text) =>
-        painted(text, row.line, colors),
-      ),
-    ),
+    ...treeLines(tree, { colors, columns }),
     ...(others.length === 0 ? [] : ["", "  In no line of the tree:"]),
     ...others.map((what) => colors.red(`  - ${what}`)),
     "",
     `Plan: ${deleted} to delete${forgotten}`,
-    ...[...kindLines(plan), ...waveLines(plan)].map((line) =>
-      colors.dim(fit(`  ${line}`, columns)),
-    ),
+    ...courseLines(plan, { colors, columns }),
     "",
   ].join("\n");
 }

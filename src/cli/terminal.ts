@@ -81,22 +81,38 @@ export function planText(
   return [
     `Cluster ${plan.cluster}   provider ${plan.provider}   ${revisionText(plan)}`,
     "",
-    ...treeRows(planTree(plan)).flatMap((row) =>
-      rowLines({ ...row, branch: `  ${row.branch}`, head: `  ${row.head}` }, columns).map((text) =>
-        painted(text, row.line, colors),
-      ),
-    ),
+    ...treeLines(planTree(plan), { colors, columns }),
     "",
     ...(details ? detailLines(plan) : []),
     ...planNotes(plan).map((note) => colors.yellow(note)),
     planSummary(plan),
-    ...[...kindLines(plan), ...waveLines(plan)].map((line) =>
-      colors.dim(fit(`  ${line}`, columns)),
-    ),
+    ...courseLines(plan, { colors, columns }),
     ...stageLines(plan),
     ...undo.map((line) => (plan.pointsOfNoReturn.length > 0 ? colors.yellow(line) : line)),
     "",
   ].join("\n");
+}
+
+/** A plan's tree, indented and in its colours. Pure. */
+export function treeLines(
+  tree: readonly TreeLine[],
+  { colors, columns }: Pick<Terminal, "colors" | "columns">,
+): string[] {
+  return treeRows(tree).flatMap((row) =>
+    rowLines({ ...row, branch: `  ${row.branch}`, head: `  ${row.head}` }, columns).map((text) =>
+      painted(text, row.line, colors),
+    ),
+  );
+}
+
+/** Below the summary of a plan: its changes by kind where there are many, and its waves. Pure. */
+export function courseLines(
+  plan: Plan,
+  { colors, columns }: Pick<Terminal, "colors" | "columns">,
+): string[] {
+  return [...kindLines(plan), ...waveLines(plan)].map((line) =>
+    colors.dim(fit(`  ${line}`, columns)),
+  );
 }
 
 /** All inputs of what is made: a reviewer sees what it costs. */

@@ -6,7 +6,7 @@ import {
   type UpdatePolicy,
 } from "../api/update-policy.js";
 import { decidingPaths } from "../provider/fields.js";
-import { nodeMarkFields } from "../provider/host-spec.js";
+import { isNodeMark } from "../provider/host-spec.js";
 import type { VerdictGiver } from "../provider/alternatives.js";
 import type { Verdict } from "../provider/port.js";
 import type { ExpandedMachine } from "../sets/expanded.js";
@@ -81,5 +81,5 @@ export function policyGoing(direction: "forward" | "back", policy: UpdatePolicy)
 /** Whether a change is one in place of nothing but what Capstan keeps on a Node. Pure. */
 export function changesNodeMarks(verdict: Verdict): boolean {
   if (verdict.kind !== "inPlace") return false;
-  return verdict.paths.every((path) => nodeMarkFields.some((field) => field === path));
+  return verdict.paths.every(isNodeMark);
 }

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import type { NodeKey } from "../graph/graph.js";
-import { nodeMarkFields } from "../provider/host-spec.js";
+import { isNodeMark } from "../provider/host-spec.js";
 import type { Verdict } from "../provider/port.js";
 
 /** One field that a step changes. Unknown values are shown as "(known after apply)" elsewhere. */
@@ -54,7 +54,7 @@ export function isLettingGo(step: Step): boolean {
 /** Whether a step changes nothing but what Capstan keeps on a Node: whatever runs there goes on. Pure. */
 export function isQuiet(step: Step): boolean {
   if (step.kind !== "update" || step.changes.length === 0) return false;
-  return step.changes.every(({ path }) => nodeMarkFields.some((mark) => mark === path));
+  return step.changes.every(({ path }) => isNodeMark(path));
 }
 
 /** The hosts from which pods move away before they are changed where they are. Pure. */

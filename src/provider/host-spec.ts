@@ -11,7 +11,12 @@ import type { FieldChange } from "./fields.js";
 import { fieldsOf } from "./spec-schema.js";
 
 /** The fields of a host's spec that Capstan keeps on the Node itself, once it has joined: nothing on it runs otherwise. */
-export const nodeMarkFields = ["schedulable", "nodeLabels", "nodeAnnotations", "taints"] as const;
+const nodeMarkFields = ["schedulable", "nodeLabels", "nodeAnnotations", "taints"] as const;
+
+/** Whether a field of a host's spec is one of those. Pure. */
+export function isNodeMark(field: string): boolean {
+  return nodeMarkFields.some((mark) => mark === field);
+}
 
 /** What a change of each of `userDataFields` takes: a host reads them once, at its first start. */
 export const userDataRules = {

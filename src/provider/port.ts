@@ -104,7 +104,7 @@ export interface NodeReport {
   /** A drain of ours has cordoned the Node, somebody else has let it take pods again, and our mark is left; absent: it is not. */
   readonly cordonMarkIsLeft?: true;
   /**
-   * Of the fields of its host's spec that Capstan keeps on the Node (`nodeMarkFields`) those that it bears otherwise than its Machine asks
+   * Of the fields of its host's spec that Capstan keeps on the Node (`isNodeMark`) those that it bears otherwise than its Machine asks
    * for, as it bears them: { nodeLabels: {} } of a Node without a label that is wanted. Absent: none, or the Node was not compared.
    */
   readonly otherMarks?: JsonObject;

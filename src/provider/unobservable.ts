@@ -1,6 +1,6 @@
 import type { JsonObject } from "../api/json.js";
 import type { InfrastructureProvider, Observed } from "./port.js";
-import { nodeMarkFields } from "./host-spec.js";
+import { isNodeMark } from "./host-spec.js";
 import { eachBound, withMembers } from "./provider-calls.js";
 
 /** The fields of a kind that its cloud cannot show. Pure. */
@@ -25,10 +25,6 @@ export function asKnown<Resource extends Pick<Observed, "spec">>(
   const seen = Object.entries(resource.spec).filter((entry) => !isUnseen(entry));
   const unseen = Object.entries(known).filter(isUnseen);
   return { ...resource, spec: Object.fromEntries([...seen, ...unseen]) };
-}
-
-function isNodeMark(field: string): boolean {
-  return nodeMarkFields.some((mark) => mark === field);
 }
 
 /** Why what could be changed in place gets a new host all the same. */

@@ -1,5 +1,5 @@
 import type { NodeKey } from "../graph/graph.js";
-import { isOpen, type PriorState } from "./prior-state.js";
+import { openRecordsRequest, type PriorState } from "./prior-state.js";
 import type { Target } from "./target.js";
 import type { RevisionRecord, TransactionGoal } from "./transaction.js";
 
@@ -22,9 +22,9 @@ export function importIn(goal: TransactionGoal, { machines }: Target): ImportedH
 
 /** The import that was begun and not committed: until then its host is not ours to delete. Pure. */
 export function openImport(prior: PriorState): ImportedHost | undefined {
-  const { transaction } = prior;
-  if (transaction === undefined || !isOpen(prior)) return undefined;
-  return importIn(transaction.goal, transaction.target);
+  const goal = openRecordsRequest(prior);
+  const { target } = prior.transaction ?? {};
+  return goal && target && importIn(goal, target);
 }
 
 /** Ids of the hosts that were imported, as far as history tells: a rollback deletes none of them. Pure. */

@@ -1,7 +1,12 @@
 import { isJsonObject, type JsonObject } from "../api/json.js";
 import { shownUnlessSecret, withoutSecretFields } from "../api/secret-fields.js";
 import { keyOf, type NodeKey, type SecretFields } from "../graph/graph.js";
-import type { TransactionRecord, RevisionRecord } from "./transaction.js";
+import {
+  changesRecordsOnly,
+  type RevisionRecord,
+  type TransactionGoal,
+  type TransactionRecord,
+} from "./transaction.js";
 import type { Identity } from "../provider/port.js";
 import { machineKey, type TargetMachine } from "./target.js";
 
@@ -149,6 +154,14 @@ export function isOpen({
   revision,
 }: Pick<PriorState, "transaction" | "revision">): boolean {
   return transaction !== undefined && transaction.number !== revision?.number;
+}
+
+/** The request that changes records alone and was begun and not committed. Pure. */
+export function openRecordsRequest(
+  prior: Pick<PriorState, "transaction" | "revision">,
+): TransactionGoal | undefined {
+  const { goal } = prior.transaction ?? {};
+  return goal !== undefined && isOpen(prior) && changesRecordsOnly(goal) ? goal : undefined;
 }
 
 /** Every machine that the records speak of, by name: oldest knowledge first, newest counts. Pure. */

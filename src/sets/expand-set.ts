@@ -92,6 +92,11 @@ function memberName(machineSet: string, ordinal: number): string {
   return `${machineSet}-${ordinal}`;
 }
 
+/** Its place in its set. */
+function ordinalOf({ owner }: RecordedMachine): number {
+  return owner?.ordinal ?? 0;
+}
+
 /** Whether it has a host, and nobody has deleted it. Pure. */
 export function isStanding({ missing, discarded }: RecordedMachine): boolean {
   return missing !== "host" && discarded !== true;
@@ -105,24 +110,20 @@ export function membersOf(membership: Membership): Expanded {
   const { owner, replicas, template, keepSpec, existing } = membership;
   const { standing, doubles } = onePerOrdinal(existing.filter(isStanding), owner.machineSet);
   const names = new Map(
-    [...existing, ...standing].map((machine) => [machine.owner?.ordinal ?? 0, machine.name]),
+    [...existing, ...standing].map((machine) => [ordinalOf(machine), machine.name]),
   );
   const nameOf = (ordinal: number) => names.get(ordinal) ?? memberName(owner.machineSet, ordinal);
   const discards = existing.filter(
     ({ missing, discarded }) => missing !== "host" && discarded === true,
   );
-  const taken = new Set(discards.map((machine) => machine.owner?.ordinal ?? 0));
+  const taken = new Set(discards.map(ordinalOf));
   const excess = excessOf(standing, membership);
   const going = new Set(excess.map(({ name }) => name));
   const kept = new Map(
-    standing
-      .filter(({ name }) => !going.has(name))
-      .map((machine) => [machine.owner?.ordinal ?? 0, machine]),
+    standing.filter(({ name }) => !going.has(name)).map((machine) => [ordinalOf(machine), machine]),
   );
   const lost = existing.filter((one) => !isStanding(one) && one.discarded !== true);
-  const again = lost
-    .map((machine) => machine.owner?.ordinal ?? 0)
-    .sort((one, other) => one - other);
+  const again = lost.map(ordinalOf).sort((one, other) => one - other);
   const ordinals = [...kept.keys()];
   const fill = (ordinal: number) => {
     const isFree = !ordinals.includes(ordinal) && !taken.has(ordinal);
@@ -152,7 +153,6 @@ function onePerOrdinal(
   standing: readonly RecordedMachine[],
   machineSet: string,
 ): { readonly standing: RecordedMachine[]; readonly doubles: GoingMachine[] } {
-  const ordinalOf = ({ owner }: RecordedMachine) => owner?.ordinal ?? 0;
   const rank = (machine: RecordedMachine) =>
     2 * Number(machine.missing === undefined) +
     Number(machine.name === memberName(machineSet, ordinalOf(machine)));
@@ -185,9 +185,7 @@ function deletedAs(
 function excessOf(standing: readonly RecordedMachine[], membership: Membership): GoingMachine[] {
   const { replicas, goFirst: how } = membership;
   const { profile, policy, marked, nowMs, besides } = how;
-  const latestFirst = [...standing].sort(
-    (left, right) => (right.owner?.ordinal ?? 0) - (left.owner?.ordinal ?? 0),
-  );
+  const latestFirst = [...standing].sort((left, right) => ordinalOf(right) - ordinalOf(left));
   const candidates = latestFirst.map((machine): DeletionCandidate =>
     omitUndefined({
       name: machine.name,

@@ -1,6 +1,6 @@
 import type { CapstanError } from "../../api/error.js";
 import { stackNameOf } from "../../api/types.js";
-import { isOpen, emptyState, type PriorState } from "../../records/prior-state.js";
+import { emptyState, openRecordsRequest, type PriorState } from "../../records/prior-state.js";
 import { clusterIn } from "../../records/target.js";
 import type { ApplyResult } from "./apply-result.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
@@ -12,7 +12,7 @@ import { observe } from "../run/observe.js";
 
 /** Whether an adoption was begun and is not committed: what it found is there without it. */
 export function isAdopting(state: PriorState): boolean {
-  return isOpen(state) && state.transaction?.goal.kind === "adopt";
+  return openRecordsRequest(state)?.kind === "adopt";
 }
 
 /**

@@ -23,15 +23,15 @@ export async function withPreflight(plan: Plan, preflight: Preflight): Promise<P
   const { number } = plan.transaction;
   const goesOn = isOpen(preflight.prior) || number === preflight.prior.transaction?.number;
   if (steps.length === 0 || goesOn || preflight.provider.preflight === undefined) return plan;
-  const found = await findingsOn(plan, preflight);
+  const found = await findingsOn(plan, steps, preflight);
   return found.length === 0 ? plan : { ...plan, foreseen: [...(plan.foreseen ?? []), ...found] };
 }
 
 async function findingsOn(
   plan: Plan,
+  steps: ReturnType<typeof plannedSteps>,
   { provider, context, prior }: Preflight,
 ): Promise<readonly PreflightFinding[]> {
-  const steps = plannedSteps(plan, prior);
   const clusterSpec = providerValue(clusterIn(plan.target).spec);
   const planned = plannedResources(plan, prior);
   const ask = async () => (await provider.preflight?.(context, steps, clusterSpec, planned)) ?? [];

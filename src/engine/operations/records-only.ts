@@ -3,8 +3,7 @@ import { judgedDrift, rulesOfRequest } from "../../drift/plan-with-drift.js";
 import { letGoIn } from "../../plan/decisions/letting-go.js";
 import type { RemovalDecision } from "../../plan/refusals/protection.js";
 import type { Target } from "../../records/target.js";
-import { isOpen, type PriorState } from "../../records/prior-state.js";
-import { changesRecordsOnly, type TransactionGoal } from "../../records/transaction.js";
+import type { TransactionGoal } from "../../records/transaction.js";
 import type { StackState } from "../backend/state.js";
 import type { Observation } from "../run/observe.js";
 import { type PlanningOptions, planToward, type RecordedPlan } from "./apply.js";
@@ -31,12 +30,6 @@ export function planRecordsOnly(
   const released = letGoIn({ goal, prior: state, unrecorded, provider: options.provider });
   const drift = filterOfAllDrift(report, released);
   return planToward(target, state, observation, { ...options, drift, goal, removal });
-}
-
-/** The request that changes records alone and was begun and not committed. Pure. */
-export function openRecordsRequest(prior: PriorState): TransactionGoal | undefined {
-  const { goal } = prior.transaction ?? {};
-  return goal !== undefined && isOpen(prior) && changesRecordsOnly(goal) ? goal : undefined;
 }
 
 /** The rest of the request that the transaction holds, as it was asked for and allowed. */

@@ -23,7 +23,7 @@ import { checkImmutable } from "../../plan/refusals/immutable.js";
 import { makePlan } from "../../plan/planner/make-plan.js";
 import type { Plan } from "../../plan/plan.js";
 import type { PlanGoal, RemovalConsent } from "../../plan/plan-input.js";
-import type { PriorState } from "../../records/prior-state.js";
+import { openRecordsRequest, type PriorState } from "../../records/prior-state.js";
 import { makerOf, type OwnerMark } from "../../records/cluster-uid.js";
 import { desiredIn, type Target } from "../../records/target.js";
 import { changesRecordsOnly } from "../../records/transaction.js";
@@ -39,7 +39,7 @@ import { findFacts, type FoundFacts } from "./found-facts.js";
 import { withFindings } from "./findings.js";
 import { type Observation, reading } from "../run/observe.js";
 import { withPlaces } from "./placed-refusal.js";
-import { openRecordsRequest, planOpenRequest } from "./records-only.js";
+import { planOpenRequest } from "./records-only.js";
 import { refuseProgramValues } from "./program-values.js";
 import { refuseForeign, refuseNonOwner, type StackState } from "../backend/state.js";
 

@@ -7,7 +7,7 @@ import type { Plan, RemainingPlan } from "../../plan/plan.js";
 import { isQuiet } from "../../plan/step.js";
 import { mayLeaveDead, withoutDeadMembers } from "../../plan/waves/member-care.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
-import { nodeMarkFields } from "../../provider/host-spec.js";
+import { isNodeMark } from "../../provider/host-spec.js";
 import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
 import type { PriorState } from "../../records/prior-state.js";
 import { keepsControlPlane, type Target } from "../../records/target.js";
@@ -169,12 +169,11 @@ function membersDiffer(target: Target, before: Target): boolean {
 
 function memberSpecs({ machines, nodes }: Target): ReadonlyMap<NodeKey, JsonObject> {
   const hosts = new Set(machines.flatMap((one) => (one.controlPlane ? [one.host] : [])));
-  const isMark = (field: string) => nodeMarkFields.some((mark) => mark === field);
   return new Map(
     nodes
       .filter((node) => hosts.has(keyOf(node)))
       .map((node): [NodeKey, JsonObject] => {
-        const fields = Object.entries(node.spec).filter(([field]) => !isMark(field));
+        const fields = Object.entries(node.spec).filter(([field]) => !isNodeMark(field));
         return [keyOf(node), Object.fromEntries(fields)];
       }),
   );

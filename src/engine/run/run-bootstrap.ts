@@ -255,7 +255,6 @@ export class RunBootstrap {
     for (const what of await cluster.updateAddons(settled.ofAddons)) this.tell(what);
   }
 
-  /** Objects of the cluster stay as they are until the next command. */
   /** Nodes of these hosts bear what their Machines ask for, and bore something else before. */
   reportMarks(hosts: readonly NodeKey[]): void {
     if (hosts.length === 0) return;
@@ -264,6 +263,7 @@ export class RunBootstrap {
     this.request.report({ kind: "configured", what, hosts });
   }
 
+  /** Objects of the cluster stay as they are until the next command. */
   reportUnsettled({ message: reason }: CapstanError): void {
     this.request.report({ kind: "unconfigured", reason });
   }

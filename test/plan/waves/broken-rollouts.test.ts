@@ -36,7 +36,7 @@ const defects: readonly Defect[] = [
     name: "every change in place passes for one of marks alone",
     edits: [
       {
-        find: "step.changes.every(({ path }) => nodeMarkFields.some((mark) => mark === path))",
+        find: "step.changes.every(({ path }) => isNodeMark(path))",
         replace: "true",
       },
     ],
