@@ -77,7 +77,7 @@ export const mutants = {
   /** An adoption that is taken back is taken for a creation. */
   adoptionTakenForCreation: [
     {
-      find: 'return isOpen(state) && state.transaction?.goal.kind === "adopt";',
+      find: 'return openRecordsRequest(state)?.kind === "adopt";',
       replace: "return false;",
     },
   ],
