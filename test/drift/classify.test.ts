@@ -115,7 +115,7 @@ describe("drift of a cluster", () => {
     const key = nodeKey(who.kind, who.name);
     const failure = { code: "QUOTA", reason: "no large\nhost is left" } as const;
     const failed = { ...hostOf(engine, "a"), phase: "failed" as const, failure };
-    const observedResources = new Map([...sight.observedResources, [key, failed]]);
+    const observedResources = new Map(sight.observedResources).set(key, failed);
     const report = classifyDrift(engine.prior, { ...sight, observedResources }, engine.provider);
     assert.deepEqual(
       report.items.map((item) => [line(item), item.id]),

@@ -113,7 +113,7 @@ async function compile(node, announce) {
   announce("tsc");
   removeStamp("build");
   if (isStale) rmSync(join(root, "dist"), { recursive: true, force: true });
-  const compiler = join(root, "node_modules", "typescript", "bin", "tsc");
+  const compiler = join(root, "node_modules", "typescript-native", "bin", "tsc");
   const { code } = await run(node, [compiler, "-p", "tsconfig.json"], {
     cwd: root,
     stdio: ["ignore", 2, 2],

@@ -25,7 +25,7 @@ const checks = [
   { name: "format", args: ["node_modules/prettier/bin/prettier.cjs", "--check", "."], seconds: 20 },
   {
     name: "types of the tools",
-    args: ["node_modules/typescript/bin/tsc", "-p", "tsconfig.tools.json"],
+    args: ["node_modules/typescript-native/bin/tsc", "-p", "tsconfig.tools.json"],
     seconds: 15,
   },
 ];
