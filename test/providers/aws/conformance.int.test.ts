@@ -3,17 +3,11 @@ import { Rig } from "../../../src/provider-conformance/rig.js";
 import { NoVerdict } from "../../../src/provider-conformance/subject.js";
 import { createProtocols } from "../../../providers/aws/kinds/protocols.js";
 import { Moto } from "../../provider/ec2/moto.js";
+import { creationCases } from "../../support/creation-cases.js";
 import { AwsSubject } from "./aws-subject.js";
 
+// The whole suite runs for hosts: for all kinds it takes a quarter of an hour.
 const hostKind = "AwsInstance";
-
-/** What its protocol promises of each kind. The whole suite runs for hosts: for all kinds it takes a quarter of an hour. */
-const promised = [
-  "makes one resource of one token",
-  "adopts what a create made whose answer was lost",
-  "makes no duplicate while listings lag",
-  "leaves nothing that nobody finds, whenever it is killed",
-];
 
 /** Cases without a verdict: what the provider does without, and what would take moto too long. */
 const withoutVerdict = [
@@ -47,7 +41,7 @@ describe("the provider of AWS conforms, as far as moto can tell", () => {
     ([kind]) => kind !== hostKind && kind !== "AwsTarget",
   );
   for (const [kind, { by }] of others) {
-    for (const definition of caseDefinitions.filter(({ name }) => promised.includes(name))) {
+    for (const definition of caseDefinitions.filter(({ name }) => creationCases.includes(name))) {
       it(`${kind}, by ${by}, ${definition.name}`, () => run(definition, kind));
     }
   }
