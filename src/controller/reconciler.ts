@@ -49,7 +49,7 @@ const unseen: ClusterView = {
 export class Reconciler {
   /** `clusters`: what is remembered already. */
   constructor(
-    private readonly options: ReconcilerOptions,
+    readonly options: ReconcilerOptions,
     private readonly clusters = new Map<string, ClusterState>(),
   ) {}
 

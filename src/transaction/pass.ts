@@ -169,7 +169,7 @@ function assertNothingLeftOut(
  * Law 20, checked before any engine starts. No pass deletes a resource that its target has, and a commit carries out each step of its plan that
  * is no deletion. Throws BAD_STATE.
  */
-function assertStepsAsPlanned(plan: RemainingPlan, allowed: AllowedChanges): void {
+export function assertStepsAsPlanned(plan: RemainingPlan, allowed: AllowedChanges): void {
   const deletions = deletionsIn(allowed);
   const wanted = plan.target.nodes.map(keyOf).filter((key) => deletions.has(key));
   const open =

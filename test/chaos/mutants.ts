@@ -1,20 +1,50 @@
-import { copyEdited, type Edit } from "../support/mutant.js";
+import { endEngine } from "../../src/engine/locks/lock.js";
+import { sameRecords } from "../../src/engine/locks/lock-wait.js";
+import { isAdopting } from "../../src/engine/operations/adopt.js";
+import { refusePassed, targetBack } from "../../src/engine/operations/apply.js";
+import { Engine } from "../../src/engine/pulumi/engine.js";
+import { stepwiseSession } from "../../src/engine/run/handler-session.js";
+import { compareInventory } from "../../src/engine/run/inventory.js";
+import { observe } from "../../src/engine/run/observe.js";
+import { removeUnrecorded } from "../../src/engine/run/recover.js";
+import { identityOf } from "../../src/compile/compile.js";
+import { hasRecordedUid, unknownResources } from "../../src/plan/decisions/unrecorded.js";
+import { isUnnumberedRollback } from "../../src/plan/goal/rollback.js";
+import { targetOfRecords } from "../../src/plan/planner/make-plan.js";
+import { unavailable } from "../../src/plan/waves/host-set.js";
+import { membersRound } from "../../src/plan/waves/members.js";
+import { commitOf } from "../../src/plan/waves/next-action.js";
+import { setOf } from "../../src/plan/waves/rollout.js";
+import { clusterDocument } from "../../src/report/formats/plan-json.js";
+import { maxSurgeOf, minAvailableOf } from "../../src/sets/fenceposts.js";
+import { assertStepsAsPlanned, recordedTwice } from "../../src/transaction/pass.js";
+import { copyEdited } from "../support/mutant.js";
+import { replaced, replacedMethod, type Replacement } from "../support/replacement.js";
 
 /** The handlers of a request for records do whatever its passes ask for. */
-const handlersChangeAll = {
-  find: "recordsOnly: changesRecordsOnly(this.goal.transaction.goal),",
-  replace: "",
-} as const;
+const handlersChangeAll = replaced(
+  stepwiseSession,
+  (original) => (options) => original({ ...options, recordsOnly: false }),
+);
 
 /** A request for records plans like an `up`, and no pass is held against law 20. */
-const unguardedRequest = [
+const unguardedRequest: readonly Replacement[] = [
   handlersChangeAll,
-  {
-    find: "changesRecordsOnly(given.goal) && planGoal",
-    replace: 'given.goal.kind === "adopt" && planGoal',
-  },
-  { find: "assertStepsAsPlanned(plan, allowed);", replace: "" },
-] as const;
+  replaced(
+    targetOfRecords,
+    (original) => (input) => (input.goal.kind === "adopt" ? original(input) : undefined),
+  ),
+  replaced(assertStepsAsPlanned, () => () => undefined),
+];
+
+/** A plan removes nothing that is in no record. */
+const keepsUnrecorded = replaced(unknownResources, (original) => (...args) => ({
+  ...original(...args),
+  orphaned: [],
+}));
+
+/** Whatever is listed in no record is taken for what a dead command has left. */
+const takesAllForOurs = replaced(hasRecordedUid, () => () => true);
 
 /**
  * Protections that can be taken out. Where one stands behind the other, both go: what chaos has to
@@ -23,149 +53,129 @@ const unguardedRequest = [
 export const mutants = {
   /** A resource's token is another one in each attempt. */
   tokenPerAttempt: [
-    {
-      find: "token: digestOf([clusterUid, kind, name], 32)",
-      replace: "token: digestOf([clusterUid, kind, name, process.pid], 32)",
-    },
+    replaced(identityOf, (original) => (...args) => {
+      const identity = original(...args);
+      const attempt = String(process.pid);
+      return { ...identity, token: `${attempt}${identity.token.slice(attempt.length)}` };
+    }),
   ],
   /** Nobody looks for what a killed engine began, in its records or in the cloud. */
   noSearchAfterCrash: [
-    {
-      find: "if (handler === undefined || who === undefined)",
-      replace: "if (true) return true;\n    $&",
-    },
-    {
-      find: "orphaned: unknown\n            .filter(ours)",
-      replace: "orphaned: unknown.filter(() => false)",
-    },
-    {
-      find: 'const unknown = unrecorded.filter(({ phase }) => phase !== "gone");',
-      replace: "const unknown = [];",
-    },
+    replaced(removeUnrecorded, () => () => Promise.resolve([])),
+    keepsUnrecorded,
+    replaced(
+      compareInventory,
+      (original) => (state, observedResources) => original(state, observedResources, []),
+    ),
   ],
   /** Nobody looks once more whether a rollback has left anything. */
   noVerification: [
-    {
-      find: "const found = compare(state, observedResources, unrecorded);",
-      replace:
-        "const found = { ...compare(state, observedResources, unrecorded), differences: [] };",
-    },
+    replaced(compareInventory, (original) => (...args) => ({
+      ...original(...args),
+      differences: [],
+    })),
   ],
   /** What a rollback has left is told, and nobody removes it. */
-  toldOnly: [
-    {
-      find: "orphaned: unknown\n            .filter(ours)",
-      replace: "orphaned: unknown.filter(() => false)",
-    },
-  ],
+  toldOnly: [keepsUnrecorded],
   /** The engine of a dead command is left alone when its stack is taken over. */
-  noEndOfEngine: [
-    {
-      find: "const { engine } = holder;\n    if (engine === undefined",
-      replace: "const { engine } = holder;\n    if (true) return;\n    if (engine === undefined",
-    },
-  ],
+  noEndOfEngine: [replaced(endEngine, () => () => Promise.resolve())],
   /** What a plan does is not told. */
-  silentPlan: [{ find: "steps: [...plan.steps],", replace: "steps: []," }],
+  silentPlan: [
+    replaced(clusterDocument, (original) => (plan) => ({ ...original(plan), steps: [] })),
+  ],
   /** What is taken back is taken back to nothing, whatever was there before. */
   backToNothing: [
-    {
-      find: "return revision?.target ?? emptied(transaction.target);",
-      replace: "return emptied(transaction.target);",
-    },
+    replaced(
+      targetBack,
+      (original) =>
+        ({ revision: _, ...prior }) =>
+          original(prior),
+    ),
   ],
   /** An adoption that is taken back is taken for a creation. */
-  adoptionTakenForCreation: [
-    {
-      find: 'return openRecordsRequest(state)?.kind === "adopt";',
-      replace: "return false;",
-    },
-  ],
+  adoptionTakenForCreation: [replaced(isAdopting, () => () => false)],
   /** A rollback does not know any more that it is one. */
-  forgottenRollback: [
-    {
-      find: 'const isOurs = goal?.kind === "rollback" && !goal.named;',
-      replace: "const isOurs = false;",
-    },
-  ],
+  forgottenRollback: [replaced(isUnnumberedRollback, () => () => false)],
   /** Nobody asks whether a rollback comes too late. */
-  noUndoLine: [
-    {
-      find: "refusePassed(passedPoints({ provider, prior: state, ...observation }), state);",
-      replace: "",
-    },
-  ],
+  noUndoLine: [replaced(refusePassed, () => () => undefined)],
   /** What is destroyed with a cluster is not asked whose it is. */
   everybodysDestroy: [
-    {
-      find: "const { cluster, transaction } = this.goal;\n        const scope = { cluster, clusterUid: transaction.clusterUid };",
-      replace: `const { cluster, transaction } = this.goal;
-        const scope = transaction.goal.kind === "destroy" ? {} : { cluster, clusterUid: transaction.clusterUid };`,
-    },
-    { find: "orphaned: unknown\n            .filter(ours)", replace: "orphaned: unknown" },
+    replaced(observe, (original) => (provider, ctx, scope, prior, cloud) => {
+      const isDestroy = prior.transaction?.goal.kind === "destroy";
+      const all = {} as typeof scope;
+      return original(provider, ctx, isDestroy ? all : scope, prior, cloud);
+    }),
+    takesAllForOurs,
   ],
   /** Whatever carries the cluster's name is taken for its own. */
   everybodysName: [
-    {
-      find: "const ours = ({ who }) => who.clusterUid === prior.transaction?.clusterUid;",
-      replace: "const ours = () => true;",
-    },
-    {
-      find: "known === undefined ? { cluster } : { cluster, clusterUid: known }",
-      replace: "{ cluster }",
-    },
-    {
-      find: "const { cluster, transaction } = this.goal;\n        const scope = { cluster, clusterUid: transaction.clusterUid };",
-      replace: "const { cluster, transaction } = this.goal;\n        const scope = { cluster };",
-    },
+    takesAllForOurs,
+    replaced(
+      observe,
+      (original) =>
+        (provider, ctx, { cluster }, prior, cloud) =>
+          original(provider, ctx, { cluster }, prior, cloud),
+    ),
   ],
   /** A rollout makes one host more than maxSurge. */
-  greedySurge: [{ find: "fencepostsOf(bounds).maxSurge", replace: "($&) + 1" }],
+  greedySurge: [replaced(maxSurgeOf, (original) => (bounds) => original(bounds) + 1)],
   /** All members of the control plane are exchanged at once. */
-  allMembersAtOnce: [{ find: "return change([next], [], ", replace: "return change(open, [], " }],
-  /** A rollout may let every machine go, and its plan says so. */
-  noneHasToServe: [
-    {
-      find: "return Math.max(bounds.replicas - maxUnavailableOf(bounds), 0);",
-      replace: "return 0;",
-    },
+  allMembersAtOnce: [
+    replaced(membersRound, (original) => (hostSet) => {
+      const round = original(hostSet);
+      if (round.kind !== "change" || round.keys.length === 0) return round;
+      const open = hostSet.hosts.filter((one) => one.controlPlane && one.open !== undefined);
+      return { ...round, keys: open.map(({ host }) => host) };
+    }),
   ],
+  /** A rollout may let every machine go, and its plan says so. */
+  noneHasToServe: [replaced(minAvailableOf, () => () => 0)],
   /** A run takes every host for one that serves: its plan was right, and it does not keep it. */
   nobodyWaits: [
-    {
-      find: "ready: one.available,\n        available: one.available,",
-      replace: "ready: true, available: true,",
-    },
-    { find: "const waiting = unavailable(workers);", replace: "const waiting = [];" },
+    replaced(
+      setOf,
+      (original) => (name, hosts, marked) =>
+        original(
+          name,
+          hosts.map((one) => ({ ...one, available: true })),
+          marked,
+        ),
+    ),
+    replaced(
+      unavailable,
+      (original) => (hosts) => original(hosts.filter(({ controlPlane }) => controlPlane)),
+    ),
   ],
   /** The lock of a dead Pulumi engine is left where it is. */
   noLockRelease: [
-    {
-      find: "async removeDead(stack, locks) {",
-      replace:
-        "$& throw lockedByPulumi('cannot change it', locks[0].lock, { stack, lives: true });",
-    },
+    replacedMethod(
+      Engine,
+      ({ releaseDeadLock }) => releaseDeadLock,
+      () => () => Promise.resolve(),
+    ),
   ],
   /** What is recorded twice is deleted with the record that Pulumi has replaced. */
-  recordedOnce: [{ find: "recordedTwice: recordedTwice(this.state, deletions),", replace: "" }],
+  recordedOnce: [replaced(recordedTwice, () => () => new Set())],
   /** A request for records plans like an `up`, and its commit deletes what the other steps are about. */
   forgetCarriesAllOut: [
     ...unguardedRequest,
-    {
-      find: 'const going = open.filter(({ kind }) => kind === "delete");\n    const reason = done',
-      replace: "const going = open;\n    const reason = done",
-    },
+    replaced(commitOf, (original) => (hostSet, done) => ({
+      ...original(hostSet, done),
+      deletions: hostSet.open.map(({ key }) => key),
+    })),
   ],
   /** A request for records plans like an `up`, and commits while creations of its plan are open. */
-  forgetCommitsTooSoon: [...unguardedRequest],
+  forgetCommitsTooSoon: unguardedRequest,
   /** A host that is to be released is deleted. */
   releaseDeletes: [
-    handlersChangeAll,
-    { find: "letGo: new Set(this.goal.transaction.letGo)", replace: "letGo: new Set()" },
+    replaced(
+      stepwiseSession,
+      (original) => (options) => original({ ...options, recordsOnly: false, letGo: new Set() }),
+    ),
   ],
   /** Nobody asks whether others have written since the records were read. */
-  staleReader: [{ find: "if (!sameRecords(read, now))", replace: "if (false)" }],
-} as const satisfies Record<string, readonly Edit[]>;
+  staleReader: [replaced(sameRecords, () => () => true)],
+} as const satisfies Record<string, readonly Replacement[]>;
 
 export type MutantName = keyof typeof mutants;
 

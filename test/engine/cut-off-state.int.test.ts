@@ -2,12 +2,14 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { copyInsteadOf } from "../../src/engine/backend/checkpoint-repair.js";
 import { run } from "../scenario/command.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { CountedPulumi } from "../scenario/counted-pulumi.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, commandLine, type Sandbox } from "../scenario/sandbox.js";
 import { copyEdited, programOf } from "../support/mutant.js";
+import { replaced } from "../support/replacement.js";
 import { removeFolder } from "../support/folders.js";
 
 const member: ScenarioCluster = { machines: { "cp-0": { controlPlane: true } } };
@@ -121,11 +123,8 @@ describe("a state that a full disk has cut off", () => {
   });
 
   it("stops a command that does not look for copies", async () => {
-    const find = "const copy = copyInsteadOf(workspace, stack);";
-    const mutant = copyEdited(
-      ["dist/src", "dist/providers"],
-      [{ find, replace: "const copy = undefined;" }],
-    );
+    const findsNoCopy = replaced(copyInsteadOf, () => () => undefined);
+    const mutant = copyEdited(["dist/src", "dist/providers"], [findsNoCopy]);
     try {
       cutOff();
       const args = [

@@ -11,6 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { type Replacement, withReplacement } from "./replacement.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
@@ -29,7 +30,10 @@ export function programOf(copy: string): string {
 }
 
 /** A copy of these built parts in a folder of its own, with other code in some places of the product. */
-export function copyEdited(parts: readonly string[], edits: readonly Edit[]): string {
+export function copyEdited(
+  parts: readonly string[],
+  edits: readonly (Edit | Replacement)[],
+): string {
   const folder = mkdtempSync(join(tmpdir(), "capstan-mutant-"));
   for (const part of ["package.json", "tools", ...parts]) {
     cpSync(join(root, part), join(folder, part), {
@@ -39,7 +43,14 @@ export function copyEdited(parts: readonly string[], edits: readonly Edit[]): st
   }
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const files = globSync("dist/src/**/*.js", { cwd: folder }).map((file) => join(folder, file));
-  for (const { find, replace } of edits) {
+  for (const edit of edits) {
+    if ("by" in edit) {
+      const read = (module: string) => readFileSync(join(folder, module), "utf8");
+      const { file: module, code } = withReplacement(edit, read);
+      writeFileSync(join(folder, module), code);
+      continue;
+    }
+    const { find, replace } = edit;
     const [file, ...others] = files.filter((one) => readFileSync(one, "utf8").includes(find));
     assert.ok(file !== undefined && others.length === 0, `${find} is in one file`);
     const code = readFileSync(file, "utf8");
@@ -57,7 +68,7 @@ interface Asked<Module> {
 
 /** What a module of the tests tells in a mutant, a copy that is gone afterwards. */
 export async function inMutant<Module extends object, Told>(
-  edits: readonly Edit[],
+  edits: readonly (Edit | Replacement)[],
   { module, own }: Asked<Module>,
   tell: (copy: Module) => Told | Promise<Told>,
 ): Promise<Told> {

@@ -225,7 +225,7 @@ async function takeOver(
 }
 
 /** The engine of a dead command runs in a process group of its own: end all of it, and see it ended. */
-async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promise<void> {
+export async function endEngine(stack: string, holder: LockHolder, clock: Clock): Promise<void> {
   const { engine } = holder;
   if (engine === undefined || livenessOf(engine) !== "alive") return;
   signalGroup(engine.pid, "SIGKILL");

@@ -229,7 +229,7 @@ export async function planBack(
 }
 
 /** Throws NOT_REVERSIBLE when an open transaction is past its point of no return. */
-function refusePassed(passed: readonly PassedPoint[], { transaction }: PriorState): void {
+export function refusePassed(passed: readonly PassedPoint[], { transaction }: PriorState): void {
   const [first] = passed;
   if (first === undefined || transaction === undefined) return;
   const { target, number } = transaction;

@@ -50,7 +50,7 @@ export async function verifyInventory(
   for (let looks = 0; ; looks += 1) {
     const observation = await observe(provider, context, scope, state, transaction.cloud);
     const { observedResources, unrecorded } = filtered(driftFilter, observation, state);
-    const found = compare(state, observedResources, unrecorded);
+    const found = compareInventory(state, observedResources, unrecorded);
     const nowMs = clock.now();
     agreedAtMs = found.differences.length > 0 ? undefined : (agreedAtMs ?? nowMs);
     const settledMs = agreedAtMs === undefined ? listingLagMs : nowMs - agreedAtMs;
@@ -60,7 +60,8 @@ export async function verifyInventory(
   }
 }
 
-function compare(
+/** One look at the cloud against the state, in existence and content. Pure. */
+export function compareInventory(
   state: PriorState,
   observedResources: Observation["observedResources"],
   unrecorded: Observation["unrecorded"],

@@ -181,7 +181,7 @@ async function refreshRecords(
 }
 
 /** Removes what interrupted creations made. Answers those of which nothing was found. */
-async function removeUnrecorded(
+export async function removeUnrecorded(
   creates: readonly PendingOperation[],
   tools: RecoveryTools,
 ): Promise<PendingOperation[]> {

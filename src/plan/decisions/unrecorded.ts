@@ -36,7 +36,7 @@ export function unknownResources(
   const unknown = unrecorded.filter(
     ({ phase, who }) => phase !== "gone" && !wanted.has(keyOf(who)),
   );
-  const ours = ({ who }: Observed) => who.clusterUid === prior.transaction?.clusterUid;
+  const ours = (observed: Observed) => hasRecordedUid(observed, prior);
   return {
     orphaned: unknown
       .filter(ours)
@@ -50,6 +50,14 @@ export function unknownResources(
       ...copies.map(({ id, who }) => `${who.kind} ${who.name} (${id}), a copy with its marks`),
     ],
   };
+}
+
+/** Whether a resource carries the recorded cluster UID: an apply of this life of the cluster has made it. Pure. */
+export function hasRecordedUid(
+  { who }: Pick<Observed, "who">,
+  { transaction }: Pick<PriorState, "transaction">,
+): boolean {
+  return who.clusterUid === transaction?.clusterUid;
 }
 
 /**

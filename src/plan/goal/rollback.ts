@@ -26,13 +26,20 @@ export function rollbackOf(prior: PriorState, number?: number): Rollback {
   const isBack = transaction?.direction === "back";
   // A rollback that failed, or whose taking back was interrupted, is still to lead where it was to.
   const goal = isBack ? goalTakenBack(prior) : transaction?.goal;
-  const isOurs = goal?.kind === "rollback" && !goal.named;
+  const isOurs = isUnnumberedRollback(goal);
   if (isOurs && (isOpen(prior) || isBack)) return { kind: "to", number: goal.to, named: false };
   if (isOpen(prior)) return { kind: "takeBack" };
   if (revision !== undefined && isBack) return { kind: "finish", target: revision.target };
   if (revision !== undefined && isOurs) return { kind: "reached", revision, to: goal.to };
   const previous = previousRevision(revision);
   return previous === undefined ? { kind: "none" } : { kind: "to", number: previous, named: false };
+}
+
+/** Whether `rollback` without a number has begun a transaction: the same words lead to its target again. Pure. */
+export function isUnnumberedRollback(
+  goal: TransactionGoal | undefined,
+): goal is Extract<TransactionGoal, { kind: "rollback" }> {
+  return goal?.kind === "rollback" && !goal.named;
 }
 
 /** What the transaction was asked for that is, or was last, taken back; undefined in records of early releases. */

@@ -60,7 +60,7 @@ interface RemovalQuestion {
  * its workers, then protected objects in their order. A machine stays whose name stays, whatever host
  * serves it. A member that a MachineDeployment rolls has a successor, which joins before it leaves. Pure.
  */
-function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
+export function refusedRemovals(question: RemovalQuestion): RefusedRemoval[] {
   const { recorded, compiledGoal: wanted, allowed, released } = question;
   if (recorded === undefined) return [];
   return [
@@ -117,7 +117,7 @@ function rolledAmong(
   return counts.reduce((sum, count) => sum + count, 0);
 }
 
-function lostWorkers(
+export function lostWorkers(
   { cluster, machines, objects }: Target,
   wanted: RemovalQuestion["compiledGoal"],
 ): RefusedRemoval[] {
@@ -133,7 +133,7 @@ function ownerName({ name }: ExpandedMachine, owner: OwningObject | undefined): 
   return owner === undefined ? `Machine ${name}` : `${owner.kind} ${owner.metadata.name}`;
 }
 
-function protectedIn(
+export function protectedIn(
   { objects }: Target,
   released: readonly string[],
 ): Extract<RefusedRemoval, { kind: "protected" }>[] {
@@ -249,7 +249,7 @@ export function refuseDestruction(
  * What was begun, with those of its machines whose hosts are there. One that may be there, because its creation was
  * interrupted, counts where it would leave, and helps none of the others to a majority where it would stay.
  */
-function begunSoFar(
+export function begunSoFar(
   { prior, provider, observedResources, unrecorded }: RemovalDecision,
   wanted: Pick<CompiledGoal, "machines">,
 ): Target | undefined {

@@ -92,7 +92,7 @@ function actionOf(plan: RemainingPlan, progress: WaveProgress, hostSet: HostSet)
 type Commit = Extract<NextAction, { kind: "commit" }>;
 
 /** The commit deletes and releases what the plan shows as going, and nothing else. */
-function commitOf({ open }: HostSet, done?: string): Commit {
+export function commitOf({ open }: HostSet, done?: string): Commit {
   const going = open.filter(({ kind }) => kind === "delete");
   const reason = done ?? commitReason(going);
   return { kind: "commit", deletions: going.map(keyIn), later: [], reason };

@@ -1,9 +1,10 @@
-import type { Edit } from "../../support/mutant.js";
+import { Reconciler } from "../../../src/controller/reconciler.js";
+import { replacedMethod, type Replacement } from "../../support/replacement.js";
 import type { WatchLife, WatchPoint } from "./watch-life.js";
 
 /** A controller without one protection, the life in which that has to be noticed, and what is told of it. */
 interface WatchMutant {
-  readonly edits: readonly Edit[];
+  readonly edits: readonly Replacement[];
   readonly life: WatchLife;
   readonly want: RegExp;
 }
@@ -21,10 +22,16 @@ export const watchMutants = {
   /** A Cluster goes before anybody has looked whether anything of it is left. */
   letGoTooSoon: {
     edits: [
-      {
-        find: "const stack = stackOf(key);",
-        replace: "$&\n        await source.release(key);",
-      },
+      replacedMethod(
+        Reconciler,
+        ({ reconcile }) => reconcile,
+        (original) =>
+          async function (key) {
+            const { source } = this.options;
+            if (source.intentOf(key).kind === "remove") await source.release(key);
+            return original.call(this, key);
+          },
+      ),
     ],
     life: { operations: ["create", "delete"], points: [killedInDelete] },
     // Its Cluster or its Machines, whichever the controller comes to first.
