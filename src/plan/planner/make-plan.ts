@@ -94,12 +94,11 @@ export function makePlan(input: PlanInput): Plan {
 
 /** The same without its waves. A run asks before each pass what is left, and needs only what comes next. */
 export function planRemaining(given: PlanInput): RemainingPlan {
-  const { planGoal } = given;
   const provider = informed(given.provider, answersOf(given));
-  if (changesRecordsOnly(given.goal) && planGoal.kind === "recorded") {
-    const { target } = planGoal;
-    if (given.goal.kind === "forget") refuseRemovals(given, frozen(target, provider));
-    return assemble(given, given.prior, target, asRecorded(target, { ...given, provider }));
+  const recordsAs = targetOfRecords(given);
+  if (recordsAs !== undefined) {
+    if (given.goal.kind === "forget") refuseRemovals(given, frozen(recordsAs, provider));
+    return assemble(given, given.prior, recordsAs, asRecorded(recordsAs, { ...given, provider }));
   }
   const moved = withMovedMachines({ ...given, provider });
   const observedResources = withGivenUp(given);
@@ -146,7 +145,7 @@ export function planRemaining(given: PlanInput): RemainingPlan {
   const satellites = planSatellites(input, compiledGoal, decided, { ...known, ...infrastructure });
   const shared = [...withoutOutlived(infrastructure.decisions), ...satellites];
   refuseUnsupported(shared, decided);
-  if (planGoal.kind === "objects" || input.goal.kind === "rotateKeys") {
+  if (given.planGoal.kind === "objects" || input.goal.kind === "rotateKeys") {
     refuseMisfits(compiledGoal.cluster, provider, decided, keyStage);
   }
   const target = omitUndefined<Target>({
@@ -376,6 +375,11 @@ function hostsOf(
     ({ kind, parent, deleting }) =>
       kind === provider.hostKind && parent === machineKey(machine) && !deleting,
   );
+}
+
+/** The target of a plan that gives its machines records, or forgets one, and changes nothing else; undefined of all others. Pure. */
+export function targetOfRecords({ goal, planGoal }: PlanInput): Target | undefined {
+  return changesRecordsOnly(goal) && planGoal.kind === "recorded" ? planGoal.target : undefined;
 }
 
 /** Never left to the order of the state, which every pass may change. */

@@ -151,7 +151,7 @@ function oldSetsOf(old: readonly OldHost[], marked: ReadonlySet<string>): Rollou
 }
 
 /** The age of a set is that of its oldest machine. */
-function setOf(
+export function setOf(
   name: string,
   hosts: readonly (WantedHost | OldHost)[],
   marked: ReadonlySet<string>,
