@@ -59,13 +59,14 @@ import {
   statusOf,
   whoOf,
 } from "./recorded.js";
-import { marksIn, marksOfRead, marksOfUpdate, mayResume, type PlannedUpdates } from "./resuming.js";
+import type { ResumingRun } from "./resuming.js";
+import { isLeftStopped, marksIn, marksOfRead, marksOfUpdate, mayResume } from "./resuming.js";
 import { SessionCloud } from "./session-cloud.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
 
 /** How the handlers of one engine run behave. */
-export interface BridgeRuntime {
+export interface BridgeRuntime extends ResumingRun {
   readonly context: CallContext;
   /**
    * `stepwise`: create and update return once the cloud has accepted; who runs the passes waits.
@@ -81,8 +82,6 @@ export interface BridgeRuntime {
   readonly recordedTwice?: ReadonlySet<string>;
   /** What is let go: its marks are taken off, and it stays. */
   readonly letGo?: ReadonlySet<NodeKey>;
-  /** What the plan changes in place in this engine run; absent under a plain `pulumi`, which goes by the records alone. */
-  readonly changing?: PlannedUpdates;
   /** Ids of what was there before: it gets our marks instead of being created. */
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
@@ -351,7 +350,7 @@ export class CloudResource implements DynamicResource {
     try {
       if (current.phase === "gone") throw tokenSpent(this.kind, current);
       const { asked, verdict } = this.nearest(current.spec, spec);
-      const isStopped = marks !== undefined && current.phase === "failed";
+      const isStopped = isLeftStopped(current, marks);
       if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
         current = await this.updateInPlace(current, asked);
       } else if (verdict.kind !== "same") {

@@ -15,9 +15,10 @@ export interface PlannedUpdates {
   readonly keys: ReadonlySet<NodeKey>;
 }
 
-/** What an engine run goes by; `changing` is absent under a plain `pulumi`, which goes by the records alone. */
-interface ResumingRun {
+/** What tells an engine run which changes in place to go on with. */
+export interface ResumingRun {
   readonly mode: "stepwise" | "inline" | "records";
+  /** What the plan changes in place in this engine run; absent under a plain `pulumi`, which goes by the records alone. */
   readonly changing?: PlannedUpdates;
 }
 
@@ -28,6 +29,17 @@ interface ResumingRun {
 export function mayResume({ mode, changing }: ResumingRun, kind: string, recorded: Properties) {
   if (mode === "inline") return recorded[phaseProperty] === "failed";
   return changing?.keys.has(nodeKey(kind, whoOf(recorded).name)) === true;
+}
+
+/**
+ * Whether an update has to change a resource that has all of its wanted spec: its last change may lack one call alone, a start.
+ * `marks`: of an update; undefined: no update is under way. Pure.
+ */
+export function isLeftStopped(
+  { phase }: Pick<Observed, "phase">,
+  marks: Properties | undefined,
+): boolean {
+  return marks !== undefined && phase === "failed";
 }
 
 /** What a record says of its changes in place, as long as no further one of them is finished. Pure. */

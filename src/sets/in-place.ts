@@ -32,7 +32,10 @@ interface InPlaceBudget {
  * How many machines an in-place update may have in the air: max(1, maxUnavailable), since a machine
  * that is changed counts as unavailable and nothing would ever move at 0. Pure. Throws INVALID_INPUT.
  */
-function inPlaceBudget(bounds: RolloutBounds, machines: readonly InPlaceMachine[]): InPlaceBudget {
+export function inPlaceBudget(
+  bounds: RolloutBounds,
+  machines: readonly InPlaceMachine[],
+): InPlaceBudget {
   const serving = machines.filter((machine) => isServing(machine)).length;
   return {
     limit: Math.max(1, maxUnavailableOf(bounds)),

@@ -35,22 +35,28 @@ export function scaleNewSetOnDelete(
  * no longer wants at all. Nothing else takes a machine away. Pure.
  */
 export function scaleOldSetsOnDelete(state: RollingState): ScaleStep[] {
-  const { bounds, newSet, oldSets, intents } = state;
-  const total = sumOf(oldSets, ({ replicas }) => replicas) + wantedOf(newSet, intents);
+  const { bounds, oldSets, intents } = state;
   const deleted = oldestFirst(oldSets)
     .filter(({ replicas, existing }) => replicas > existing)
     .map(({ name: set, replicas: from, existing }) => {
       const reason: ScaleReason = { kind: "alignToExistingMachines", existing };
       return { set, from, to: existing, reason };
     });
-  const surplus = total - bounds.replicas - sumOf(deleted, ({ from, to }) => from - to);
-  return [
-    ...deleted,
-    ...takeSurplus(oldSets, intentsAfter(intents, deleted), surplus, bounds.replicas),
-  ];
+  const left = intentsAfter(intents, deleted);
+  return [...deleted, ...takeSurplus(oldSets, left, surplusOf(state, deleted), bounds.replicas)];
 }
 
-function takeSurplus(
+/** How many machines the deployment has too many of, once the places of deleted ones are gone. Pure. */
+export function surplusOf(
+  { bounds, newSet, oldSets, intents }: RollingState,
+  deleted: readonly ScaleStep[],
+): number {
+  const total = sumOf(oldSets, ({ replicas }) => replicas) + wantedOf(newSet, intents);
+  return total - bounds.replicas - sumOf(deleted, ({ from, to }) => from - to);
+}
+
+/** Steps that take so many machines, oldest sets first. Pure. */
+export function takeSurplus(
   oldSets: readonly SetCounts[],
   intents: ScaleIntents,
   surplus: number,

@@ -176,14 +176,18 @@ export function lostAmong(
   return clusters.filter((one) => !one.hasEnded && !isHeld(one, views));
 }
 
-function howLost(cluster: KnownCluster, { views, consent }: SweepInput): Decision | undefined {
+/** Why a resource of a lost cluster stays: no user has named that cluster. Pure. */
+export function howLost(
+  cluster: KnownCluster,
+  { views, consent }: SweepInput,
+): Decision | undefined {
   if (lostAmong([cluster], views).length === 0) return undefined;
   if (consent.lostClusters.includes(cluster.cluster)) return undefined;
   return { kind: "lost", reason: "no stack holds its cluster, whose end was never recorded" };
 }
 
-/** Of a dependent resource that no note speaks of, only a person can tell whether it is to be kept. */
-function howKept(
+/** Of a dependent resource that no note speaks of, only a person can tell whether it is to be kept. Pure. */
+export function howKept(
   { who: { kind, name } }: Observed,
   { keeps }: KnownCluster,
   { consent }: SweepInput,

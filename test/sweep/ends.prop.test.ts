@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { beginWork } from "../../src/engine/run/run-goal.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { inMutant } from "../support/mutant.js";
+import { replaced } from "../support/replacement.js";
 import * as ends from "./ended-lives.js";
 
 describe("the end of a cluster", () => {
@@ -17,14 +19,11 @@ describe("the end of a cluster", () => {
   });
 
   it("would come too early if it were recorded where the way to it begins", async () => {
-    const edits = [
-      {
-        find: "this.options.engine.noteLife(lifeOf(this.goal, this.options.provider));",
-        replace:
-          "this.options.engine.noteLife(lifeOf(this.goal, this.options.provider)); this.options.engine.noteEnd(this.goal.transaction.clusterUid);",
-      },
-    ];
+    const defect = replaced(beginWork, (original) => async (goal, options) => {
+      await original(goal, options);
+      options.engine.noteEnd(goal.transaction.clusterUid);
+    });
     const asked = { module: "test/sweep/ended-lives.js", own: ends };
-    assert.ok((await inMutant(edits, asked, (copy) => copy.breachesOfMany())).length > 0);
+    assert.ok((await inMutant([defect], asked, (copy) => copy.breachesOfMany())).length > 0);
   });
 });

@@ -1,5 +1,8 @@
 import assert from "node:assert/strict";
+import { configureSettled, configureToJoin } from "../../src/engine/run/control-plane-settings.js";
+import { mayHaveServed } from "../../src/plan/undo/point-of-no-return.js";
 import { inMutant } from "../support/mutant.js";
+import { replaced } from "../support/replacement.js";
 import { type VersionCourse, versionCourseOf } from "../support/version-courses.js";
 
 const undisturbed: VersionCourse = { members: 3, fault: undefined, then: "up" };
@@ -67,46 +70,53 @@ describe("laws of a control plane's versions", () => {
   const defects = [
     {
       name: "a member joins before kubeadm-config says its version",
-      find: "this.tell(await cluster.configure(configurationToJoin({ ...this.request, endpoint }, at.machine)));",
-      replace: "",
+      defect: replaced(configureToJoin, () => () => Promise.resolve(undefined)),
       want: /^law 21: versions: cp-0-\S+, 1\.35\.0, joins what kubeadm-config calls 1\.34\.2$/,
     },
     {
       name: "kube-proxy comes before the last member",
-      find: "this.tell(await cluster.configure(configurationToJoin({ ...this.request, endpoint }, at.machine)));",
-      replace:
-        "const asked = configurationToJoin({ ...this.request, endpoint }, at.machine); await cluster.configure(asked); await cluster.updateAddons(asked);",
+      defect: replaced(configureToJoin, (original) => (cluster, wanted, machine) => {
+        const configure: typeof cluster.configure = async (asked) => {
+          const what = await cluster.configure(asked);
+          await cluster.updateAddons(asked);
+          return what;
+        };
+        return original({ ...cluster, configure }, wanted, machine);
+      }),
       want: /^law 21: versions: kube-proxy 1\.35\.0 beside cp-\d-\S+, 1\.34\.2$/,
     },
     {
       name: "kube-proxy stays behind",
-      find: "await cluster.updateAddons(settled.ofAddons)",
-      replace: "[]",
+      defect: replaced(
+        configureSettled,
+        () =>
+          async (cluster, { configuration }, tell) =>
+            tell(await cluster.configure(configuration)),
+      ),
       want: /^law 21: versions: kube-proxy says 1\.34\.2, and members have 1\.35\.0$/,
     },
     {
       name: "kubeadm-config is not taken back",
-      find: "this.tell(await cluster.configure(settled.configuration));",
-      replace: "",
+      defect: replaced(configureSettled, () => async (cluster, { ofAddons }, tell) => {
+        for (const what of await cluster.updateAddons(ofAddons)) tell(what);
+      }),
       want: /^law 21: versions: kubeadm-config says 1\.35\.0, and members have 1\.34\.2$/,
     },
     {
       name: "a host closes the way back that has never served",
-      find: "question.unjoinedMembers?.has(host) !== true",
-      replace: "true",
+      defect: replaced(mayHaveServed, () => () => true),
       want: /^law 11: undo: \S+ was refused too early$/,
     },
     {
       name: "one that has served does not close it",
-      find: "question.unjoinedMembers?.has(host) !== true",
-      replace: "false",
+      defect: replaced(mayHaveServed, () => () => false),
       want: /^law 11: undo: \S+ was not refused, and a newer one has served$/,
     },
   ];
-  for (const { name, find, replace, want } of defects) {
+  for (const { name, defect, want } of defects) {
     it(`see that ${name}`, async () => {
       const asked = { module: "test/support/version-courses.js", own: { versionCourseOf } };
-      await inMutant([{ find, replace }], asked, async (copy) => {
+      await inMutant([defect], asked, async (copy) => {
         const found: string[] = [];
         for (const course of [undisturbed, failing(0, "rollback"), failing(1, "back"), ...killed]) {
           found.push(...(await copy.versionCourseOf(course)).violations);

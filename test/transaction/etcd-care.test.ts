@@ -1,5 +1,10 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { heldByEtcd } from "../../src/plan/waves/members.js";
+import { isMajorityWithout, mayLeaveDead, othersAiling } from "../../src/plan/waves/member-care.js";
+import { untouchedSoFar } from "../../src/plan/planner/planned-transaction.js";
+import { keepsEtcd, patienceEndMs } from "../../src/engine/run/member-care.js";
+import { unknownHealth } from "../../src/workload/etcd/etcd-health.js";
 import type { RunEvent } from "../../src/engine/run/run-event.js";
 import { renewalAnnotation } from "../../src/api/certificate-renewal.js";
 import { annotated, machine, cluster, desiredOf } from "../support/manifests.js";
@@ -13,7 +18,8 @@ import {
   membersOf,
 } from "../support/etcd-illness.js";
 import { assertAsyncLaw } from "../support/laws.js";
-import { inMutant, type Edit } from "../support/mutant.js";
+import { inMutant } from "../support/mutant.js";
+import { replaced, type Replacement } from "../support/replacement.js";
 
 const traits = { ...plainWorld, joins: true };
 
@@ -246,7 +252,7 @@ describe("a control plane whose etcd is asked", () => {
     readonly drawnFrom?: fc.Arbitrary<EtcdHistory>;
     /** Histories that come near it; all without. */
     readonly among?: (drawn: EtcdHistory) => boolean;
-    readonly edits: readonly Edit[];
+    readonly replacements: readonly Replacement[];
     readonly want: RegExp;
   }
   const defects: readonly Defect[] = [
@@ -254,48 +260,58 @@ describe("a control plane whose etcd is asked", () => {
       name: "another member may be ill",
       among: ({ change, illnesses }) =>
         change === "size" && illnesses.some(({ forMs }) => forMs === undefined),
-      edits: [{ find: "if (others.length > 0 && !mends)", replace: "if (false)" }],
+      replacements: [replaced(othersAiling, () => () => [])],
       want: /^law 18: etcd: cp-\d is touched while cp-\d is not well$/,
     },
     {
       name: "nobody waits for etcd before a wave",
-      edits: [{ find: "(heldByEtcd(round, hostSet) ?? round)", replace: "round" }],
+      replacements: [
+        replaced(
+          heldByEtcd,
+          (original) => (change, hostSet) =>
+            change.commits === true ? original(change, hostSet) : undefined,
+        ),
+      ],
       want: /^law 18: etcd: cp-\d is touched while cp-\d is not well$/,
     },
     {
       name: "no majority is asked for",
       among: ({ members, change, illnesses }) =>
         members === 3 && change === "size" && new Set(illnesses.map((one) => one.member)).size > 1,
-      edits: [
-        {
-          find: "return isMajority(standing.length, voters.length) ? undefined : holdBy(ill);",
-          replace: "return undefined;",
-        },
-      ],
+      replacements: [replaced(isMajorityWithout, () => () => true)],
       want: /^law 18: etcd: cp-\S+ leaves, and \d others are no majority$/,
     },
     {
       name: "an etcd that cannot be asked holds nobody up",
       among: ({ silences }) => silences.length > 0,
-      edits: [
-        { find: "return unknownHealth(error.message, known);", replace: "return undefined;" },
-      ],
+      replacements: [replaced(unknownHealth, () => () => [])],
       want: /^law 18: etcd: cp-\d is touched while nobody knows how cp-\d is$/,
     },
     {
       name: "members stay whose hosts are gone",
       among: ({ change, commands }) =>
         change === "fewer" && commands.some(({ dies }) => dies !== undefined),
-      edits: [
-        { find: '(joins && one.state === "dead")', replace: 'one.state === "dead"' },
-        { find: "return isSafe ? ", replace: "return false ? " },
+      replacements: [
+        replaced(
+          othersAiling,
+          (original) => (touched, change, health) =>
+            original(touched, change, health).filter(({ state }) => state !== "dead"),
+        ),
+        replaced(mayLeaveDead, () => () => []),
       ],
       want: /^law 18: etcd: cp-\S+ is gone, and etcd counts on it$/,
     },
     {
       name: "a destroy asks how etcd is",
       among: ({ wayOut }) => wayOut === "destroy",
-      edits: [{ find: "!keepsControlPlane(target) || records", replace: "records" }],
+      replacements: [
+        replaced(
+          keepsEtcd,
+          () =>
+            (_target, { transaction }) =>
+              transaction?.keys !== undefined,
+        ),
+      ],
       want: /^law 18: etcd: a destroy asks the cluster's own API server$/,
     },
     {
@@ -304,27 +320,32 @@ describe("a control plane whose etcd is asked", () => {
       among: ({ illnesses, commands }) =>
         illnesses.some(({ forMs }) => forMs === undefined) &&
         commands.every(({ dies }) => dies === undefined),
-      edits: [
-        {
-          find: 'transaction?.direction !== "forward" || transaction.attempts.length > 0',
-          replace: "true",
-        },
-      ],
+      replacements: [replaced(untouchedSoFar, () => () => new Set())],
       want: /^law 18: etcd: nothing was touched, and \w+ takes it back incompletely$/,
     },
     {
       name: "etcd is waited for too long",
       among: ({ silences }) => silences.some(({ forMs }) => forMs === undefined),
-      edits: [
-        { find: "Math.min(held.sinceMs + timeoutMs,", replace: "Math.min(held.sinceMs + 1e6," },
+      replacements: [
+        replaced(
+          patienceEndMs,
+          (original) => (sinceMs, _timeoutMs, deadlineAtMs) =>
+            original(sinceMs, 1_000_000, deadlineAtMs),
+        ),
       ],
       want: /^law 18: etcd: \w+ took \d+ ms$/,
     },
   ];
-  for (const { name, drawnFrom = etcdHistories, among = () => true, edits, want } of defects) {
+  for (const {
+    name,
+    drawnFrom = etcdHistories,
+    among = () => true,
+    replacements,
+    want,
+  } of defects) {
     it(`law 18 sees that ${name}`, async () => {
       const asked = { module: "test/support/etcd-illness.js", own: { courseOf } };
-      await inMutant(edits, asked, async (copy) => {
+      await inMutant(replacements, asked, async (copy) => {
         const found: string[] = [];
         const drawn = fc.sample(drawnFrom, { numRuns: 400, seed: 18 }).filter(among);
         for (const one of drawn.slice(0, 60)) {

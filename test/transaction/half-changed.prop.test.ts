@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { isLeftStopped, mayResume } from "../../src/dynamic/resuming.js";
+import { asHalfChanged } from "../../src/plan/observation.js";
+import { updatesAsRecorded, updatesUnderWay } from "../../src/plan/planner/planned-transaction.js";
 import { assertHistoryLaw, timesAsMany } from "../support/laws.js";
 import { inMutant } from "../support/mutant.js";
+import { replaced } from "../support/replacement.js";
 import { lostIn, rareResizingHistories, resizingHistories } from "../support/resizing-histories.js";
 
 const file = "test/transaction/half-changed.prop.test.ts";
@@ -24,37 +28,37 @@ describe("hosts that a change in place stops and starts", () => {
     for (const history of rareResizingHistories) assert.deepEqual((await lostIn(history)).lost, []);
   });
 
-  for (const [what, find, replace] of [
+  for (const [what, defect] of [
     [
       "would go where a stopped host counted as failed",
-      "open.has(key) ? asHalfChanged(asIs(observed)) : asIs(observed)",
-      "asIs(observed)",
+      replaced(asHalfChanged, () => (observed) => observed),
     ],
     [
       "would stay stopped where an update ended with the wanted inputs",
-      'const isStopped = marks !== undefined && current.phase === "failed";',
-      "const isStopped = false;",
+      replaced(isLeftStopped, () => () => false),
     ],
     [
       "would stay stopped where their records alone told whether they differ",
-      "changes: mayResume(this.runtime, this.kind, olds)",
-      "changes: false",
+      replaced(mayResume, () => () => false),
     ],
     [
       "would go where a change in between forgot what it did not change",
-      "...updatesIn(found), ...openUpdates(prior)",
-      "...updatesIn(found)",
+      replaced(
+        updatesUnderWay,
+        (original) =>
+          ({ transaction: _transaction, ...prior }, found) =>
+            original(prior, found),
+      ),
     ],
     [
       "would go where a transaction that has changed it once did not tell of another change",
-      "return updatesIn(found).every((key) => open.has(key));",
-      "return true;",
+      replaced(updatesAsRecorded, () => () => true),
     ],
   ] as const) {
     it(what, async () => {
       const sampled = fc.sample(resizingHistories, { numRuns: 400, seed: 20 });
       const asked = { module: "test/support/resizing-histories.js", own: { lostIn } };
-      await inMutant([{ find, replace }], asked, async (copy) => {
+      await inMutant([defect], asked, async (copy) => {
         for (const history of [...rareResizingHistories, ...sampled]) {
           const { lost } = await copy.lostIn(history).catch(() => ({ lost: ["it broke"] }));
           if (lost.length > 0) return;

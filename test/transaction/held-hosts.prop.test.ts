@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { adoptionAsked } from "../../src/engine/operations/survey.js";
+import { heldBy } from "../../src/engine/run/drains.js";
+import { heldAs, heldBefore, holdsAsRecorded } from "../../src/plan/decisions/held-words.js";
+import { hostsInName } from "../../src/records/host-name.js";
 import { goneIn, holdingHistories, rareHistories } from "../support/holding-histories.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { annotatedSet, cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { inMutant } from "../support/mutant.js";
+import { replaced } from "../support/replacement.js";
 
 describe("what a hook holds", () => {
   it("stays with all that lives with it, and is there once, whatever verbs and faults there are", async () => {
@@ -45,41 +50,51 @@ describe("what a hook holds", () => {
     );
   });
 
-  for (const [what, find, replace] of [
+  for (const [what, defect] of [
     [
       "would go where what a destroy is told went on with what another was told",
-      "told === undefined || Object.entries(held)",
-      "true || Object.entries(held)",
+      replaced(holdsAsRecorded, () => () => true),
     ],
     [
       "would go where a rollback that failed forgot what held it before",
-      "told[machine.name] === undefined ? owed[host] : undefined",
-      "undefined",
+      replaced(heldBefore, () => () => undefined),
     ],
     [
       "would go where an open adoption was planned for other manifests",
-      "if (target === undefined)\n        return [desired, about];",
-      "if (target !== null)\n        return [desired, about];",
+      replaced(
+        adoptionAsked,
+        () =>
+          (...asked) =>
+            asked,
+      ),
     ],
     [
       "would go where a hook before the drain held nodes alone",
-      'heldBy("preDrain", goesOn ? running : [], waits)',
-      'heldBy("preDrain", asks ? running : [], waits)',
+      replaced(
+        heldBy,
+        (original) => (when, leaving, waits) =>
+          when === "preDrain" && waits.bootstrap === undefined
+            ? []
+            : original(when, leaving, waits),
+      ),
     ],
     [
       "would go where nobody remembered what a destroy was told",
-      "input.told === undefined",
-      "input.told !== null",
+      replaced(
+        heldAs,
+        (original) =>
+          ({ told: _told, ...input }, found) =>
+            original(input, found),
+      ),
     ],
     [
       "would go where a name's first date was taken for its generation",
-      "/(?=(-[0-9a-f]{8}-[1-9]\\d*)-.)/g",
-      "/(-[0-9a-f]{8}-[1-9]\\d*)-./g",
+      replaced(hostsInName, (original) => (name) => original(name).slice(0, 1)),
     ],
   ] as const) {
     it(what, async () => {
       const asked = { module: "test/support/holding-histories.js", own: { goneIn } };
-      await inMutant([{ find, replace }], asked, async (copy) => {
+      await inMutant([defect], asked, async (copy) => {
         const sampled = fc.sample(holdingHistories, { numRuns: 400, seed: 56 });
         for (const history of [...rareHistories, ...sampled]) {
           const { gone } = await copy.goneIn(history);

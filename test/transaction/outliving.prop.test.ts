@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
 import { CapstanError } from "../../src/api/error.js";
+import { isToldToStay, policiesToldTo } from "../../src/plan/decisions/satellite-policies.js";
+import { lettingGoLast } from "../../src/plan/waves/next-action.js";
 import { plainWorld } from "../support/fake-cloud.js";
 import { FakeEngine, outcomeText } from "../support/fake-engine.js";
 import { assertAsyncLaw } from "../support/laws.js";
 import { cluster, desiredOf, machine, machineSet } from "../support/manifests.js";
 import { inMutant } from "../support/mutant.js";
+import { replaced } from "../support/replacement.js";
 import { dataOf, outlivingHistories, robbedIn } from "../support/outliving-histories.js";
 
 describe("data that is to outlive its host", () => {
@@ -70,29 +73,30 @@ describe("data that is to outlive its host", () => {
     assert.deepEqual(whatIsLeft(engine), [[volume, ""]]);
   });
 
-  for (const [what, find, replace, breach] of [
+  for (const [what, defect, breach] of [
     [
       "would go where it were let go with its host",
-      "const forgotten = open.filter(isLettingGo);",
-      "const forgotten = [];",
+      replaced(lettingGoLast, () => (action) => action),
       /stands without its data$/,
     ],
     [
       "would go where manifests that are named with a destroy did not count",
-      "told !== undefined && isServedBy(provider, told)",
-      "told === null",
+      replaced(
+        policiesToldTo,
+        (original) => (input, compiledGoal) =>
+          input.planGoal.kind === "objects" ? original(input, compiledGoal) : undefined,
+      ),
       /was to be kept$/,
     ],
     [
       "would go where what manifests say now did not count",
-      "const stays = [...nodes, ...records].filter((one) => isToldToStay(one, told, machines));",
-      "const stays = [];",
+      replaced(isToldToStay, () => () => false),
       /was to be kept$/,
     ],
   ] as const) {
     it(what, async () => {
       const asked = { module: "test/support/outliving-histories.js", own: { robbedIn } };
-      await inMutant([{ find, replace }], asked, async (copy) => {
+      await inMutant([defect], asked, async (copy) => {
         const robbed: string[] = [];
         for (const history of fc.sample(outlivingHistories, { numRuns: 200, seed: 55 })) {
           robbed.push(...(await copy.robbedIn(history)).robbed);

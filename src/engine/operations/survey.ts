@@ -211,7 +211,7 @@ export function comesFirst({ transaction: { goal } }: Pick<Plan, "transaction">)
  * take it along. The manifests may have gone another way since: they have no Machine any more that was imported, or one again that was
  * forgotten. Then what they want takes its place. Adoptions are planned with what comes behind them.
  */
-function goesOnWithRequest({ desired, state, instead }: SurveyInput): boolean {
+export function goesOnWithRequest({ desired, state, instead }: SurveyInput): boolean {
   const goal = openRecordsRequest(state);
   const isWanted = (machine: string) =>
     desired.machines.some(({ metadata }) => metadata.name === machine);
@@ -245,7 +245,7 @@ function surveyFound(
 }
 
 /** What an adoption is planned from: one that was begun is finished as it was asked for, whatever is wanted behind it. */
-function adoptionAsked(
+export function adoptionAsked(
   desired: Desired,
   about: Parameters<typeof planAdoption>[1],
 ): Parameters<typeof planAdoption> {

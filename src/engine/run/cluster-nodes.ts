@@ -1,6 +1,6 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { hiddenIn } from "../../drift/drift-filter.js";
+import { type DriftFilter, hiddenIn } from "../../drift/drift-filter.js";
 import type { NodeKey } from "../../graph/graph.js";
 import { isHostKey } from "../../records/host-name.js";
 import { type Observation, presentAmong } from "../../plan/observation.js";
@@ -190,6 +190,11 @@ export async function tryToSettleControlPlane({
   }
 }
 
+/** What the Nodes of a run that is done are to bear: no cordon is left, and hidden drift stays. Pure. */
+export function keptOnceDone(target: Target, driftFilter: DriftFilter | undefined): KeptNodes {
+  return { target, uncordons: true, except: hiddenIn(driftFilter) };
+}
+
 /**
  * What a run that is done still asks its cluster for: what it owes that, at most so long, what its Nodes bear, what its control
  * plane says of itself, and that no token is left.
@@ -201,11 +206,7 @@ export async function finishNodes(
 ): Promise<void> {
   const { bootstrap, context, observation, records } = seen;
   await bootstrap.owed.finish(context, timeoutMs);
-  const marks = await tryToKeepMarks(seen, {
-    target,
-    uncordons: true,
-    except: hiddenIn(driftFilter),
-  });
+  const marks = await tryToKeepMarks(seen, keptOnceDone(target, driftFilter));
   if (marks.kind === "kept") bootstrap.reportMarks(marks.changed);
   const failure = marks.kind === "failed" ? marks.error : await tryToSettleControlPlane(seen);
   if (failure !== undefined) {

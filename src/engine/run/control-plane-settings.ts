@@ -12,6 +12,7 @@ import type {
   UserDataTerms,
 } from "../../provider/port.js";
 import { clusterIn, type Target, type TargetMachine } from "../../records/target.js";
+import type { WorkloadCluster } from "./workload-cluster.js";
 
 /** A cluster as a target wants it, and where its API server answers. */
 interface WantedCluster {
@@ -25,7 +26,7 @@ interface WantedCluster {
  * What the ConfigMap kubeadm-config has to say before a member of the target joins: the member's own version, and its own
  * settings before those of the other members. Members join one at a time, so no other member reads it meanwhile. Pure.
  */
-export function configurationToJoin(
+function configurationToJoin(
   cluster: WantedCluster,
   { name: joining }: Pick<TargetMachine, "name">,
 ): KubeadmObject {
@@ -34,6 +35,15 @@ export function configurationToJoin(
     ...members.filter(({ name }) => name === joining),
     ...members.filter(({ name }) => name !== joining),
   ]);
+}
+
+/** The ConfigMap kubeadm-config says what `configurationToJoin` tells. Returns what was changed, in words. Throws API_SERVER. */
+export async function configureToJoin(
+  cluster: WorkloadCluster,
+  wanted: WantedCluster,
+  joining: Pick<TargetMachine, "name">,
+): Promise<string | undefined> {
+  return cluster.configure(configurationToJoin(wanted, joining));
 }
 
 /** What a cluster that has reached its target says of its control plane. */
@@ -55,6 +65,16 @@ export function settledControlPlane(cluster: WantedCluster): SettledControlPlane
     configuration: configurationOf(cluster, members.toSorted(newer)),
     ofAddons: configurationOf(cluster, members.toSorted(older)),
   };
+}
+
+/** The ConfigMap kubeadm-config says the configuration, and then kube-proxy and CoreDNS follow. `tell`: what was changed, in words. Throws API_SERVER. */
+export async function configureSettled(
+  cluster: WorkloadCluster,
+  { configuration, ofAddons }: SettledControlPlane,
+  tell: (what: string | undefined) => void,
+): Promise<void> {
+  tell(await cluster.configure(configuration));
+  for (const what of await cluster.updateAddons(ofAddons)) tell(what);
 }
 
 /** The machines of the control plane that a target wants, as its provider compiles them. Pure. */

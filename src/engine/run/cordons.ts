@@ -41,7 +41,7 @@ export class Cordons {
 
   /** `follow`: another run was under way before this one. */
   constructor({ follow }: { readonly follow: boolean }) {
-    if (!follow) this.left = new Set();
+    this.left = leftBefore(follow);
   }
 
   /** Those are disturbed now. */
@@ -63,9 +63,7 @@ export class Cordons {
     const open = drainingAmong(plan().steps);
     for (const [key] of present) this.note(key, open, waits);
     await this.prove(present, open, { observation, waits });
-    const due = present.filter(
-      ([key, { phase }]) => phase === "ready" && this.hosts.get(key)?.kind === "proven",
-    );
+    const due = present.filter(([key, { phase }]) => takesPodsAgain(phase, this.hosts.get(key)));
     if (waits.clock.now() < this.failsUntilMs) return;
     const failure = await this.uncordon(due, observation, waits);
     if (failure !== undefined) this.failsUntilMs = waits.clock.now() + failureMs;
@@ -158,10 +156,8 @@ export class Cordons {
     waits: Waits,
   ): Promise<CapstanError | undefined> {
     if (due.length === 0) return undefined;
-    const hosts = due.map(([, host]) => host);
     try {
-      const cluster = await clusterOf(hosts, observation, waits);
-      await cluster?.uncordon(hosts.map(nodeHostOf));
+      await uncordon(due, observation, waits);
     } catch (error) {
       if (!isCapstanError(error)) throw error;
       return error;
@@ -176,8 +172,21 @@ export class Cordons {
 
 const unasked = "running, but its cluster does not say whether its Node is ready";
 
+/** The hosts that another run may have disturbed, before any look: none where no run was under way. */
+export function leftBefore(follow: boolean): Set<NodeKey> | undefined {
+  return follow ? undefined : new Set();
+}
+
+/** Whether the Node of a host takes pods again: the host runs, and its Node has proven itself since the change. Pure. */
+export function takesPodsAgain(
+  phase: Observed["phase"],
+  disturbance: Disturbance | undefined,
+): boolean {
+  return phase === "ready" && disturbance?.kind === "proven";
+}
+
 /** By the word of its Node, as far as that is newer than the change. Pure. */
-function judged(
+export function judged(
   changed: Extract<Disturbance, { kind: "changed" }>,
   node: NodeReadiness | "refused" | undefined,
 ): Disturbance {
@@ -186,6 +195,17 @@ function judged(
   const { name, readyAtMs = -Infinity } = node;
   if (readyAtMs >= changed.sinceMs) return { kind: "proven" };
   return { ...changed, why: `running, but its Node ${name} has not become ready since its change` };
+}
+
+/** The Nodes of these hosts take pods again. Throws as `clusterOf` and `WorkloadCluster.uncordon` do. */
+export async function uncordon(
+  due: readonly PresentHost[],
+  observation: Observation,
+  waits: Waits,
+): Promise<void> {
+  const hosts = due.map(([, host]) => host);
+  const cluster = await clusterOf(hosts, observation, waits);
+  await cluster?.uncordon(hosts.map(nodeHostOf));
 }
 
 /** By the hosts' names. "silent": it may answer later; "refused": nobody may ask, so what the cloud says has to do. */

@@ -137,7 +137,7 @@ export class Drains {
       );
       const hasWaited =
         asks && fresh.length > 0 && (await this.drained(fresh, { observation, sinceMs }, waits));
-      if (!hasWaited || running.length === there.length) {
+      if (!hasWaited || !mayComeUp(there)) {
         return [...held, ...heldBy("preTerminate", free(there), waits)];
       }
       for (const { key } of fresh) asked.add(key);
@@ -237,6 +237,11 @@ function thereAmong(
   });
 }
 
+/** Whether some of these hosts do not run yet: they may come up, with pods, while the pods of others move. Pure. */
+export function mayComeUp(there: readonly Pick<LeavingNode, "host">[]): boolean {
+  return there.some(({ host }) => host.phase !== "ready");
+}
+
 /** What is let go stays a host: its pods are not ours to move. */
 function leavingAmong(keys: readonly NodeKey[], waits: Waits): Leaving[] {
   const { goal, provider } = waits;
@@ -299,7 +304,11 @@ function drainRulesIn(target: Target): (machine: Labels) => readonly MachineDrai
 }
 
 /** Since the transaction has wanted it, which a command after a kill knows, too. */
-function heldBy(when: HookStage, leaving: readonly Leaving[], { goal }: Waits): DeletionWait[] {
+export function heldBy(
+  when: HookStage,
+  leaving: readonly Leaving[],
+  { goal }: Waits,
+): DeletionWait[] {
   const kind = `${when}Hook` as const;
   const sinceMs = goal.transaction.startedAtMs;
   return leaving.flatMap(({ key, terms }) => {
@@ -335,7 +344,8 @@ type DrainRound =
     }
   | { readonly kind: "silent" | "refused"; readonly reason: string };
 
-async function roundOf(
+/** One round: the pods of these hosts are asked to go. */
+export async function roundOf(
   clearings: readonly HostClearing[],
   open: () => Promise<WorkloadCluster | undefined>,
   { clock }: Waits,

@@ -109,7 +109,7 @@ export class MemberCare {
     const { timeoutMs, report } = this.options;
     const nowMs = clock.now();
     const held = (this.held ??= { sinceMs: nowMs, looks: 0, told: "" });
-    if (nowMs > Math.min(held.sinceMs + timeoutMs, deadlineAtMs)) {
+    if (nowMs > patienceEndMs(held.sinceMs, timeoutMs, deadlineAtMs)) {
       throw etcdFailed(ailing, this.found, (nowMs - held.sinceMs) / 1_000);
     }
     if (reason !== held.told) report({ kind: "waiting", keys: [], reason });
@@ -118,6 +118,11 @@ export class MemberCare {
     this.hasWaited = true;
     await clock.sleep(backoffMs(looksBackoff, held.looks), signal);
   }
+}
+
+/** Until when a run waits for etcd: as long as hosts may take, and not beyond its own deadline. Pure. */
+export function patienceEndMs(sinceMs: number, timeoutMs: number, deadlineAtMs: number): number {
+  return Math.min(sinceMs + timeoutMs, deadlineAtMs);
 }
 
 /**
@@ -136,7 +141,7 @@ export function touchesMembers(
   hostKind: string,
 ): boolean {
   const { revision } = records;
-  if (!keepsControlPlane(target) || records.transaction?.keys === undefined) return false;
+  if (!keepsEtcd(target, records)) return false;
   const members = target.machines.filter(({ controlPlane }) => controlPlane);
   if (revision === undefined && members.length === 1) return false;
   const isMember = memberJudge({ target, records, hostKind });
@@ -145,7 +150,12 @@ export function touchesMembers(
   if (revision?.number === transaction.number) return false;
   return transaction.direction === "forward"
     ? revision === undefined || membersDiffer(target, revision.target)
-    : (records.transaction.touched ?? []).some(isMemberHost);
+    : (records.transaction?.touched ?? []).some(isMemberHost);
+}
+
+/** Whether an etcd outlasts the run and can be asked: a destroy takes it away, and without keys no API server answers. Pure. */
+export function keepsEtcd(target: Target, { transaction }: PriorState): boolean {
+  return keepsControlPlane(target) && transaction?.keys !== undefined;
 }
 
 /** Etcd once those that are dead have left it, while records still name them. Throws API_SERVER, and what the provider throws. */

@@ -33,7 +33,12 @@ import {
   type Target,
   type TargetMachine,
 } from "../../records/target.js";
-import { configurationToJoin, membersOf, settledControlPlane } from "./control-plane-settings.js";
+import {
+  configureSettled,
+  configureToJoin,
+  membersOf,
+  settledControlPlane,
+} from "./control-plane-settings.js";
 import { controlPlaneLost, noEndpoint, noKeys } from "./bootstrap-refusals.js";
 import { consolesOf } from "./host-consoles.js";
 import type { Observation } from "./observe.js";
@@ -216,9 +221,7 @@ export class RunBootstrap {
       await this.members.removeIll(ctx, at.machine, cluster);
       // The host reads it when it joins, whatever the members before it were made with.
       const { endpoint } = at;
-      this.tell(
-        await cluster.configure(configurationToJoin({ ...this.request, endpoint }, at.machine)),
-      );
+      this.tell(await configureToJoin(cluster, { ...this.request, endpoint }, at.machine));
     }
     const nowMs = clock.now();
     const token = await cluster.issue(who, nowMs + tokenTtlMs);
@@ -251,8 +254,7 @@ export class RunBootstrap {
     const settled = settledControlPlane({ ...this.request, endpoint });
     if (settled === undefined) return;
     const cluster = await this.workload.beside(observation, first, records, ctx);
-    this.tell(await cluster.configure(settled.configuration));
-    for (const what of await cluster.updateAddons(settled.ofAddons)) this.tell(what);
+    await configureSettled(cluster, settled, (what) => this.tell(what));
   }
 
   /** Nodes of these hosts bear what their Machines ask for, and bore something else before. */

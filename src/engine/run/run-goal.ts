@@ -6,6 +6,7 @@ import type { ClusterLife } from "../pulumi/engine-options.js";
 import type { Plan, PlannedTransaction, RemainingPlan } from "../../plan/plan.js";
 import { importIn } from "../../records/imports.js";
 import type { PriorState } from "../../records/prior-state.js";
+import type { RunOptions } from "./run-options.js";
 
 // What a run asks of the plan that it drives.
 
@@ -20,8 +21,8 @@ export function importsOf({ transaction: { goal }, target }: Plan): ReadonlyMap<
   return new Map(imported && [[imported.host, imported.id]]);
 }
 
-/** The cluster of a plan, as it is noted before the first call to its cloud. Pure. */
-export function lifeOf(
+/** The cluster of a plan, as it is noted. Pure. */
+function lifeOf(
   { cluster, stack, target, transaction: { clusterUid } }: Plan,
   { name: provider }: Pick<InfrastructureProvider, "name">,
 ): ClusterLife {
@@ -31,6 +32,15 @@ export function lifeOf(
       : [keptForm(kind, name.slice(`${nodeName(host)}-`.length))],
   );
   return { clusterUid, cluster, stack, provider, keeps: [...new Set(keeps)].sort() };
+}
+
+/** The cluster of a plan is noted once the engine may work, and before the first call to its cloud. */
+export async function beginWork(
+  goal: Plan,
+  { engine, provider }: Pick<RunOptions, "engine" | "provider">,
+): Promise<void> {
+  await engine.beginWork();
+  engine.noteLife(lifeOf(goal, provider));
 }
 
 /** What a plan has shown, in the words of its steps. Pure. */

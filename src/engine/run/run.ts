@@ -38,11 +38,11 @@ import { type RunOptions, type RunResult, stoppedBy } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
 import { withPending } from "./joining-hosts.js";
 import {
+  beginWork,
   importsOf,
   isBegun,
   isCommitted,
   isRecording,
-  lifeOf,
   shownBy,
   waitsWhereHeld,
 } from "./run-goal.js";
@@ -111,8 +111,7 @@ export class Run {
 
   async toTheEnd(): Promise<RunResult> {
     refuseForeign(this.state, this.goal.stack);
-    await this.options.engine.beginWork();
-    this.options.engine.noteLife(lifeOf(this.goal, this.options.provider));
+    await beginWork(this.goal, this.options);
     for (;;) {
       // A turn for the signals of the process: nothing else here may wait for anything.
       await this.options.clock.sleep(0, this.options.stop);

@@ -5,7 +5,7 @@ import { generationHash } from "../../compile/compile.js";
 import { applyPolicy, underPolicy } from "../../compile/update-policy.js";
 import { type NodeKey, nodeKey, nodeName } from "../../graph/graph.js";
 import { nearestChoice } from "../../provider/alternatives.js";
-import type { InfrastructureProvider } from "../../provider/port.js";
+import type { InfrastructureProvider, Verdict } from "../../provider/port.js";
 import {
   canServe,
   isAlive,
@@ -164,7 +164,7 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
   // What is found may have run for long, and the pass that records it would change it without moving its pods.
   const canBecome = (from: JsonObject, to: JsonObject) => {
     const { verdict } = nearestChoice(judging, hostKind, from, to);
-    return canServe(verdict) && !("disruptions" in verdict);
+    return followsUndisturbed(verdict);
   };
   if (planned !== undefined && !recorded.some(({ name }) => name === planned.name)) {
     const { spec, seen } = planned;
@@ -179,6 +179,11 @@ function nextName(provider: InfrastructureProvider, question: HostQuestion): str
     if (serves) return planned.name;
   }
   return `${generation}-${(spent[generation] ?? 0) + 1}`;
+}
+
+/** Whether a host follows where it is without its pods moving away first. Pure. */
+export function followsUndisturbed(verdict: Verdict): boolean {
+  return canServe(verdict) && !("disruptions" in verdict);
 }
 
 /**

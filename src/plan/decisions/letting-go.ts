@@ -43,7 +43,7 @@ export function letGoIn({
 }
 
 /** The hosts of a machine, also one that was committed and whose record is lost. */
-function hostsOf(machine: string, prior: PriorState): NodeKey[] {
+export function hostsOf(machine: string, prior: PriorState): NodeKey[] {
   const nodes = [...cloudResources(prior), ...(prior.revision?.target.nodes ?? [])];
   return nodes.filter(({ parent }) => parent === machineKey(machine)).map(keyOf);
 }

@@ -84,7 +84,7 @@ export function transactionOf(
     pointsOfNoReturn: found.undo.pointsOfNoReturn,
     ...bothCompensable(open && last !== undefined ? last : { compensable: [] }, found.undo),
     touched: touchedBy(input, found),
-    updates: unlessEmpty([...new Set([...updatesIn(found), ...openUpdates(prior)])]),
+    updates: unlessEmpty(updatesUnderWay(prior, found)),
     givenUp: found.givenUp,
     spent: found.spent,
     hostKeys: found.hostKeys,
@@ -109,8 +109,19 @@ function updatesIn({ steps }: { readonly steps: readonly Step[] }): NodeKey[] {
   return steps.flatMap(({ kind, key }) => (kind === "update" ? [key] : []));
 }
 
-/** Whether the open transaction tells of all that changes in place now. What it has finished changes in another one. */
-function updatesAsRecorded(prior: PriorState, found: { readonly steps: readonly Step[] }): boolean {
+/** The resources that these steps change in place, and those that earlier steps were to change in place and have not. Pure. */
+export function updatesUnderWay(
+  prior: PriorState,
+  found: { readonly steps: readonly Step[] },
+): NodeKey[] {
+  return [...new Set([...updatesIn(found), ...openUpdates(prior)])];
+}
+
+/** Whether the open transaction tells of all that changes in place now. What it has finished changes in another one. Pure. */
+export function updatesAsRecorded(
+  prior: PriorState,
+  found: { readonly steps: readonly Step[] },
+): boolean {
   const open = openUpdates(prior);
   return updatesIn(found).every((key) => open.has(key));
 }
@@ -182,7 +193,7 @@ function touchedBy(
  * What the only attempt since the revision was to change and has not: it wanted it otherwise, and all of it is as the revision says.
  * Where that wanted the same, as a correction of drift does, or others came before it, nobody can tell.
  */
-function untouchedSoFar(
+export function untouchedSoFar(
   { transaction, revision, pending }: PriorState,
   differing: ReadonlySet<NodeKey>,
 ): ReadonlySet<NodeKey> {

@@ -114,8 +114,7 @@ function arrived(point: PointOfNoReturn, target: Target, question: PassedQuestio
       const has =
         fields.length === 0 ||
         fields.some((field) => sameJson(seen?.spec[field] ?? null, wanted[field] ?? null));
-      const served = question.unjoinedMembers?.has(host) !== true;
-      return seen !== undefined && has && served
+      return seen !== undefined && has && mayHaveServed(host, question)
         ? [{ kind: "version", machine, host, version }]
         : [];
     }
@@ -131,6 +130,14 @@ function arrived(point: PointOfNoReturn, target: Target, question: PassedQuestio
       return left < point.needed ? [{ ...point, left }] : [];
     }
   }
+}
+
+/** Whether the API server of a new member may have served: its cluster does not say that the member has not joined it. Pure. */
+export function mayHaveServed(
+  host: NodeKey,
+  { unjoinedMembers }: Pick<PassedQuestion, "unjoinedMembers">,
+): boolean {
+  return unjoinedMembers?.has(host) !== true;
 }
 
 /** Whether an open transaction can be taken back. */

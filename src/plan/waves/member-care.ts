@@ -34,16 +34,33 @@ interface EtcdHold {
  * Source: docs/adr/0047.
  */
 export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | undefined {
-  const { changed, deleted, succeeded, own } = change;
+  const { deleted, succeeded } = change;
   const isSucceeded = ({ host }: MemberHealth) =>
     host !== undefined && succeeded.some((machine) => isHostOf(machine, nodeName(host)));
-  const isDisturbed = ({ host }: MemberHealth) =>
-    host !== undefined && (changed.has(host) || deleted.has(host));
-  const touched = health.filter((one) => isSucceeded(one) || isDisturbed(one));
+  const touched = health.filter((one) => isSucceeded(one) || isDisturbed(one, change));
   const unknown = health.filter(({ state }) => state === "unknown");
-  const forgets = touched.some((one) => one.state === "dead" && isDisturbed(one));
+  const forgets = touched.some((one) => one.state === "dead" && isDisturbed(one, change));
   if (unknown.length > 0 && (forgets || succeeded.length > 0)) return holdBy(unknown);
   const mends = touched.length > 0 && touched.every(isIll);
+  const others = othersAiling(touched, change, health);
+  if (others.length > 0 && !mends) return holdBy(others);
+  const ill = health.filter(isIll);
+  const onlyInPlace = deleted.size + succeeded.length === 0;
+  if (ill.length === 0 || onlyInPlace) return undefined;
+  return isMajorityWithout(change, health) ? undefined : holdBy(ill);
+}
+
+/** Whether a change stops the member, or takes it away. */
+function isDisturbed({ host }: MemberHealth, { changed, deleted }: MemberChange): boolean {
+  return host !== undefined && (changed.has(host) || deleted.has(host));
+}
+
+/** The members beside those that a change touches that are not well, as far as the change waits for them. Pure. */
+export function othersAiling(
+  touched: EtcdHealth,
+  { succeeded, own }: MemberChange,
+  health: EtcdHealth,
+): EtcdHealth {
   const joins = succeeded.length > 0;
   const isIllOfItself = (one: MemberHealth) =>
     !joins &&
@@ -53,16 +70,14 @@ export function etcdHold(change: MemberChange, health: EtcdHealth): EtcdHold | u
     !own.includes(one.host);
   const isExcused = (one: MemberHealth) =>
     (joins && one.state === "dead") || (isIllOfItself(one) && isServed(health));
-  const others = health.filter(
-    (one) => one.state !== "well" && !touched.includes(one) && !isExcused(one),
-  );
-  if (others.length > 0 && !mends) return holdBy(others);
-  const ill = health.filter(isIll);
-  const onlyInPlace = deleted.size + succeeded.length === 0;
-  if (ill.length === 0 || onlyInPlace) return undefined;
+  return health.filter((one) => one.state !== "well" && !touched.includes(one) && !isExcused(one));
+}
+
+/** Whether the members that are not ill are a majority without those that a change disturbs. Pure. */
+export function isMajorityWithout(change: MemberChange, health: EtcdHealth): boolean {
   const voters = health.filter(({ votes }) => votes);
-  const standing = voters.filter((one) => !isIll(one) && !isDisturbed(one));
-  return isMajority(standing.length, voters.length) ? undefined : holdBy(ill);
+  const standing = voters.filter((one) => !isIll(one) && !isDisturbed(one, change));
+  return isMajority(standing.length, voters.length);
 }
 
 /** Whether a majority of those that vote is known to be well. */

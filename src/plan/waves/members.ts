@@ -53,7 +53,8 @@ export function heldByEtcd(
   return hold && { kind: "waitForEtcd", ...hold };
 }
 
-function roundOf({ hosts, leaving, isFirst, oneBegins, etcd }: HostSet): Round {
+/** What may happen to the control plane next, as if etcd were well. Pure. */
+export function roundOf({ hosts, leaving, isFirst, oneBegins, etcd }: HostSet): Round {
   const members = hosts.filter(({ controlPlane }) => controlPlane);
   const old = leaving.filter(({ controlPlane }) => controlPlane);
   const open = members.filter((member) => member.open !== undefined);
@@ -103,23 +104,38 @@ function makeRoom(
   old: readonly OldHost[],
   next: WantedHost | undefined,
 ): OldHost | undefined {
-  const standing = members.filter(({ open }) => open !== "create");
-  const present = [...standing, ...old];
-  const serving = present.filter(({ available }) => available).length;
-  // Nobody joins beside one that is not well, and nothing makes that well any more.
-  const isBurden = ({ available, machine }: OldHost) =>
-    !available && members.every(({ name }) => name !== machine);
-  const isCrowded =
-    next === undefined
-      ? old.length > 1 || old.some(({ signsOtherwise }) => signsOtherwise === true)
-      : next.open === "create"
-        ? present.length > members.length || old.some(isBurden)
-        : !isMajority(serving - Number(next.available), present.length);
-  if (!isCrowded) return undefined;
+  if (!isCrowded(members, old, next)) return undefined;
+  const { present, serving } = memberCounts(members, old);
   // One that does not serve can only burden the quorum.
   return dispensable(members, old).find(
-    ({ available }) => !available || isMajority(serving - 1, present.length - 1),
+    ({ available }) => !available || isMajority(serving - 1, present - 1),
   );
+}
+
+/** Whether a host has to go before the next member is made or changed, or, without one, before anything else may happen. Pure. */
+export function isCrowded(
+  members: readonly WantedHost[],
+  old: readonly OldHost[],
+  next: WantedHost | undefined,
+): boolean {
+  if (next === undefined) {
+    return old.length > 1 || old.some(({ signsOtherwise }) => signsOtherwise === true);
+  }
+  const { present, serving } = memberCounts(members, old);
+  if (next.open !== "create") return !isMajority(serving - Number(next.available), present);
+  // No member joins beside one that is not well, and nothing makes that well any more.
+  const isBurden = ({ available, machine }: OldHost) =>
+    !available && members.every(({ name }) => name !== machine);
+  return present > members.length || old.some(isBurden);
+}
+
+/** How many members there are, and how many of them serve. */
+function memberCounts(members: readonly WantedHost[], old: readonly OldHost[]) {
+  const present = [...members.filter(({ open }) => open !== "create"), ...old];
+  return {
+    present: present.length,
+    serving: present.filter(({ available }) => available).length,
+  };
 }
 
 /**

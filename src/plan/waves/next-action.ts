@@ -56,7 +56,7 @@ export function nextAction(
  * somebody takes it back or wants its machine again. It would then serve without its data, which would be nobody's. What lives with a host
  * bears its name.
  */
-function lettingGoLast(action: NextAction, { open }: HostSet): NextAction {
+export function lettingGoLast(action: NextAction, { open }: HostSet): NextAction {
   if (action.kind !== "change" && action.kind !== "commit") return action;
   const forgotten = open.filter(isLettingGo);
   if (forgotten.length === 0) return action;

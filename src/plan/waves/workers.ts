@@ -48,7 +48,7 @@ export function workersRound(plan: RemainingPlan, hosts: HostSet): Round {
 }
 
 /** Whether its machine serves nobody until it is done: a host that is down is mended, or another one takes its place. */
-function isBroken({ open, available, name }: WantedHost, { leaving }: HostSet): boolean {
+export function isBroken({ open, available, name }: WantedHost, { leaving }: HostSet): boolean {
   if (available) return false;
   const hadOne = leaving.some((one) => one.machine === name && !one.available);
   return open === "update" || (open === "create" && hadOne);

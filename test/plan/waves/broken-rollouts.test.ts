@@ -1,87 +1,123 @@
 import assert from "node:assert/strict";
 import fc from "fast-check";
+import { isQuiet } from "../../../src/plan/step.js";
+import { hostSetOf, unavailable } from "../../../src/plan/waves/host-set.js";
+import { isCrowded, roundOf } from "../../../src/plan/waves/members.js";
+import { setOf } from "../../../src/plan/waves/rollout.js";
+import { fencepostsOf, minAvailableOf } from "../../../src/sets/fenceposts.js";
+import { inPlaceBudget } from "../../../src/sets/in-place.js";
 import { breachesOf, type History } from "../../support/histories.js";
-import { inMutant, type Edit } from "../../support/mutant.js";
+import { inMutant } from "../../support/mutant.js";
+import { replaced, type Replacement } from "../../support/replacement.js";
 import { rolloutHistories } from "../../support/rollout-histories.js";
 
 /** A defect, and what the laws of rollouts have to say about it. */
 interface Defect {
   readonly name: string;
-  readonly edits: readonly Edit[];
+  readonly replacements: readonly Replacement[];
   readonly want: RegExp;
 }
+
+const membersAlwaysServe = replaced(
+  unavailable,
+  (original) => (hosts) => original(hosts.filter(({ controlPlane }) => !controlPlane)),
+);
+const workersAlwaysServe = replaced(
+  unavailable,
+  (original) => (hosts) => original(hosts.filter(({ controlPlane }) => controlPlane)),
+);
 
 const defects: readonly Defect[] = [
   {
     name: "no machine has to be available",
-    edits: [
-      {
-        find: "return Math.max(bounds.replicas - maxUnavailableOf(bounds), 0);",
-        replace: "return 0;",
-      },
-    ],
+    replacements: [replaced(minAvailableOf, () => () => 0)],
     want: /^rollout: \d+ of \w+ serve after delete /,
   },
   {
     name: "all machines are changed in place at once",
-    edits: [
-      {
-        find: "if (updating >= budget.limit || (machine.available && unavailable >= budget.limit))",
-        replace: "if (false)",
-      },
+    replacements: [
+      replaced(inPlaceBudget, (original) => (bounds, machines) => ({
+        ...original(bounds, machines),
+        limit: Infinity,
+      })),
     ],
     want: /^rollout: \d+ of \w+ serve after update /,
   },
   {
     name: "every change in place passes for one of marks alone",
-    edits: [
-      {
-        find: "step.changes.every(({ path }) => isNodeMark(path))",
-        replace: "true",
-      },
+    replacements: [
+      replaced(isQuiet, () => (step) => step.kind === "update" && step.changes.length > 0),
     ],
     want: /^rollout: \d+ of \w+ serve after update /,
   },
   {
     name: "one machine more than maxSurge",
-    edits: [{ find: "fencepostsOf(bounds).maxSurge", replace: "($&) + 1" }],
+    replacements: [
+      replaced(fencepostsOf, (original) => (bounds) => {
+        const posts = original(bounds);
+        return { ...posts, maxSurge: posts.maxSurge + 1 };
+      }),
+    ],
     want: /^rollout: \d+ hosts of \w+ after create /,
   },
   {
     name: "old machines go before new ones are available",
-    edits: [
-      {
-        find: "ready: one.available,\n        available: one.available,",
-        replace: "ready: true, available: true,",
-      },
-      { find: "const waiting = unavailable(workers);", replace: "const waiting = [];" },
+    replacements: [
+      replaced(
+        setOf,
+        (original) => (name, hosts, marked) =>
+          original(
+            name,
+            hosts.map((host) => ({ ...host, available: true })),
+            marked,
+          ),
+      ),
+      workersAlwaysServe,
     ],
     want: /^rollout: \d+ of \w+ serve after delete /,
   },
   {
     name: "all members of the control plane at once",
-    edits: [{ find: "return change([next], [], ", replace: "return change(open, [], " }],
+    replacements: [
+      replaced(roundOf, (original) => (hostSet) => {
+        const round = original(hostSet);
+        if (round.kind !== "change" || round.deletions.length > 0) return round;
+        const open = hostSet.hosts.filter((one) => one.controlPlane && one.open !== undefined);
+        return { ...round, keys: open.map(({ host }) => host) };
+      }),
+    ],
     want: /^rollout: create cp-\S+ in pass \d+, after another member in the same pass/,
   },
   {
     name: "the next member before the last one serves",
-    edits: [{ find: "const waiting = unavailable(members);", replace: "const waiting = [];" }],
+    replacements: [membersAlwaysServe],
     want: /^rollout: \w+ cp-\S+ in pass \d+, while the member cp-\S+ does not serve yet/,
   },
   {
     name: "members that the quorum needs",
-    edits: [
-      {
-        find: "!isMajority(serving - Number(next.available), present.length)",
-        replace: "false",
-      },
-      { find: "const waiting = unavailable(members);", replace: "const waiting = [];" },
+    replacements: [
+      replaced(
+        isCrowded,
+        (original) => (members, old, next) =>
+          next?.open !== "update" && original(members, old, next),
+      ),
+      membersAlwaysServe,
     ],
     want: /^rollout: \d of \d members serve after update /,
   },
   {
     name: "other waves than those of the plan",
-    edits: [{ find: 'open !== "create" && serves', replace: "serves" }],
+    replacements: [
+      replaced(hostSetOf, (original) => (plan, progress, steps) => {
+        const hostSet = original(plan, progress, steps);
+        const hosts = hostSet.hosts.map((one) =>
+          one.open === "create"
+            ? { ...one, available: progress.available.has(one.host) && !one.incomplete }
+            : one,
+        );
+        return { ...hostSet, hosts };
+      }),
+    ],
     want: /^law 7: waves: shown /,
   },
 ];
@@ -89,10 +125,10 @@ const defects: readonly Defect[] = [
 describe("a defect in rollouts is seen", () => {
   const histories = fc.sample(rolloutHistories, { numRuns: 150, seed: 20 });
 
-  for (const { name, edits, want } of defects) {
+  for (const { name, replacements, want } of defects) {
     it(name, async () => {
       const asked = { module: "test/support/histories.js", own: { breachesOf } };
-      await inMutant(edits, asked, async (copy) => {
+      await inMutant(replacements, asked, async (copy) => {
         const breaches = await breachesIn(copy, histories, want);
         assert.ok(
           breaches.some((breach) => want.test(breach)),
