@@ -30,23 +30,36 @@ import { exitCode } from "../../toolchain/run.mjs";
  */
 
 /**
- * Works through a list from its beginning, with so many at a time.
+ * Works through a list, side by side.
  *
  * @template Item, Result
  * @param {readonly Item[]} items
- * @param {number} workers
+ * @param {(waiting: readonly Item[], running: readonly Item[]) => Item | undefined} next which to begin; asked again whenever one has
+ *   begun or ended, and has to name one where none runs
  * @param {(item: Item) => Promise<Result>} work
  * @returns {Promise<Result[]>} in the order of the items
  */
-export async function workThrough(items, workers, work) {
-  /** @type {Result[]} */
-  const results = [];
-  const queue = items.entries();
-  const worker = async () => {
-    for (const [index, item] of queue) results[index] = await work(item);
+export async function workThrough(items, next, work) {
+  /** @type {Map<Item, Result>} */
+  const results = new Map();
+  const waiting = new Set(items);
+  /** @type {Map<Item, Promise<void>>} */
+  const running = new Map();
+  const begin = (/** @type {Item} */ item) => {
+    waiting.delete(item);
+    const ended = work(item).then((result) => {
+      results.set(item, result);
+      running.delete(item);
+    });
+    running.set(item, ended);
   };
-  await Promise.all(Array.from({ length: Math.max(1, workers) }, worker));
-  return results;
+  while (waiting.size > 0 || running.size > 0) {
+    const item = next([...waiting], [...running.keys()]);
+    if (item !== undefined) begin(item);
+    else if (running.size > 0) await Promise.race(running.values());
+    else throw new Error(`nothing runs, and none of ${waiting.size} tasks may begin`);
+  }
+  return items.map((item) => /** @type {Result} */ (results.get(item)));
 }
 
 /**
