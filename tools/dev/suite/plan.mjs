@@ -33,7 +33,7 @@ const unknownSeconds = 60;
 /** What batches of light files do: they wait for nothing. */
 const lightBusy = 1;
 /** Somewhat more than the processors can do, since what a file does is uneven. */
-const overload = 1.3;
+const overload = 1.5;
 /** Clusters of kubelets are the heaviest of all; an API server with its etcd takes a gigabyte. */
 const mostAtATime = { kubelets: 1, "API servers": 2 };
 
