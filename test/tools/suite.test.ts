@@ -4,6 +4,7 @@ import { dirname } from "node:path";
 import Mocha from "mocha";
 import { compiledOf, floorOf, sourceOf, weighed } from "#suite/files";
 import { orderRoot, seedFrom } from "#suite/order";
+import { Orphans } from "#suite/orphans";
 import { batchesOf, nextOf, type Batch, type Servers } from "#suite/plan";
 import { sortByNeeds } from "#suite/needs";
 import { lossesOf, slowest, verdictOf, type Outcome, type Report } from "#suite/verdict";
@@ -113,7 +114,7 @@ describe("what a run begins next", () => {
   });
 
   it("is as much as keeps the processors busy, and one that waits for most beside them", () => {
-    const running = [batch("r", 9, 1), batch("s", 9, 1)];
+    const running = [batch("r", 9, 1.2), batch("s", 9, 1.2)];
     assert.equal(next([batch("a", 90, 0.9), batch("b", 5, 0.5)], running), "b");
     assert.equal(next([batch("a", 90, 0.9)], running), undefined);
   });
@@ -158,6 +159,36 @@ describe("the weight of a file", () => {
     const whole = { ...cut, parts: [2, 2, 2, 2] };
     assert.deepEqual(weightOf(whole, 1), { seconds: 400, processorSeconds: 80 });
     assert.deepEqual(weightOf({ ...cut, parts: [0, 1, 1, 0] }, 1).seconds, 100);
+  });
+});
+
+describe("what processes cost that outlive their parents", () => {
+  const process = (pid: number, parent: number, ms: number) => ({ pid, parent, begun: "1", ms });
+  const root = process(10, 2, 500);
+
+  it("is nothing while a parent waits for them", () => {
+    const orphans = new Orphans(10, () => false);
+    orphans.sample([root, process(11, 10, 40), process(12, 11, 7)]);
+    assert.equal(orphans.ms, 0);
+  });
+
+  it("is counted once their parent has ended, and stays when they have", () => {
+    const orphans = new Orphans(10, () => false);
+    orphans.sample([root, process(11, 10, 40), process(12, 11, 7)]);
+    orphans.sample([root, process(12, 1, 30), process(13, 12, 5)]);
+    assert.equal(orphans.ms, 35);
+    orphans.sample([root, process(12, 1, 50)]);
+    assert.equal(orphans.ms, 50);
+    orphans.sample([root]);
+    assert.equal(orphans.ms, 50);
+    orphans.sample([root, { ...process(12, 1, 900), begun: "2" }]);
+    assert.equal(orphans.ms, 50);
+  });
+
+  it("counts one whose parent had ended before it was seen, by what it was started with", () => {
+    const orphans = new Orphans(10, (pid) => pid === 12);
+    orphans.sample([root, process(12, 1, 30), process(14, 1, 70), process(15, 12, 2)]);
+    assert.equal(orphans.ms, 32);
   });
 });
 
@@ -487,6 +518,21 @@ describe("workers", () => {
     assert.equal(existsSync(one), false);
     place.close();
     assert.equal(existsSync(dirname(one)), false);
+  });
+
+  it("tell what an orphan has cost", async () => {
+    const busy =
+      "const end = Date.now() + 1e6; while (process.cpuUsage().user < 3e5 && Date.now() < end);";
+    const then =
+      "fs.writeFileSync(process.env.TMPDIR + '/done', ''); setInterval(() => fs.existsSync(process.env.TMPDIR) || process.exit(), 50)";
+    const orphan = JSON.stringify(["--eval", `${busy} ${then}`]);
+    const parent = `child_process.spawn(process.execPath, ${orphan}, { detached: true, stdio: 'ignore' }); process.exit()`;
+    const code =
+      `child_process.spawn(process.execPath, ["--eval", ${JSON.stringify(parent)}], { stdio: 'ignore' });` +
+      "const timer = setInterval(() => fs.existsSync(os.tmpdir() + '/done') && clearInterval(timer), 20)";
+    const ended = await node(code, 120_000);
+    assert.equal(ended.code, 0);
+    assert.ok(ended.orphansMs >= 250 || process.platform !== "linux", `${ended.orphansMs} ms`);
   });
 
   it("kill what takes too long, and say so", async () => {

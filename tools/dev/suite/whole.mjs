@@ -108,7 +108,7 @@ export async function runWhole(node, { parts, measured, ...surroundings }) {
  * @property {(name: string, ended: { ms: number, output: string }) => void} show
  */
 
-/** @typedef {{ verdict: Verdict, outcome?: Outcome, weights?: Record<string, Weight> }} Ended */
+/** @typedef {{ verdict: Verdict, outcome?: Outcome, orphansMs?: number, weights?: Record<string, Weight> }} Ended */
 
 /**
  * @param {{ name: string, args: readonly string[] }} check
@@ -138,10 +138,13 @@ async function runBatch({ files }, { place, meter, node, surroundings, show }) {
   );
   show(files.length === 1 ? String(files[0]) : `${files.length} light files`, ended);
   const outcome = { files, code, isOverdue, ...readReport(reportFile) };
+  const [only] = Object.values(outcome.report?.files ?? {});
+  if (files.length === 1 && only !== undefined) only.processorMs += ended.orphansMs;
   const slowdown = meter.slowdownSince(begun);
   const reports = Object.entries(outcome.report?.files ?? {}).filter(([, { tests }]) => tests > 0);
   const weights = reports.map(([file, report]) => [file, weightOf(report, slowdown)]);
-  return { verdict: verdictOf(outcome), outcome, weights: Object.fromEntries(weights) };
+  const { orphansMs } = ended;
+  return { verdict: verdictOf(outcome), outcome, orphansMs, weights: Object.fromEntries(weights) };
 }
 
 /**
@@ -157,7 +160,8 @@ function conclude(ended, floor) {
   say(
     `\nthe slowest files: time, time of processors\n${slowest(outcomes, shownFiles).join("\n")}\n`,
   );
-  say(`processors: ${(processorMs() / 60_000).toFixed(1)} min`);
+  const orphansMs = ended.reduce((sum, one) => sum + (one.orphansMs ?? 0), 0);
+  say(`processors: ${((processorMs() + orphansMs) / 60_000).toFixed(1)} min`);
   return {
     passed: verdicts.reduce((sum, { passed }) => sum + passed, 0),
     failed: verdicts.reduce((sum, { failed }) => sum + failed, losses.length),

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exitCode } from "../../toolchain/run.mjs";
+import { Orphans, processesNow, startedWith } from "./orphans.mjs";
 
 /**
  * @typedef {object} Job
@@ -27,7 +28,10 @@ import { exitCode } from "../../toolchain/run.mjs";
  * @property {boolean} isOverdue
  * @property {string} output both outputs, as they came
  * @property {number} ms
+ * @property {number} orphansMs what processes cost the processors that had outlived the one that started them
  */
+
+const sampleMs = 2_000;
 
 /**
  * Works through a list, side by side.
@@ -72,8 +76,9 @@ const seldom = "400";
 export class Workplace {
   #folder = mkdtempSync(join(tmpdir(), "capstan-"));
   #count = 0;
-  /** @type {Set<number>} */
-  #groups = new Set();
+  /** By the process groups of jobs that run. @type {Map<number, Orphans>} */
+  #groups = new Map();
+  #sampler = setInterval(() => this.#sample(), sampleMs).unref();
 
   constructor() {
     // Servers that must not be root have their files below.
@@ -108,7 +113,8 @@ export class Workplace {
     });
     closeSync(output);
     const { pid } = child;
-    if (pid !== undefined) this.#groups.add(pid);
+    const orphans = new Orphans(pid ?? 0, startedWith(`TMPDIR=${temporary}`));
+    if (pid !== undefined) this.#groups.set(pid, orphans);
     let isOverdue = false;
     const deadline = setTimeout(() => {
       isOverdue = true;
@@ -121,17 +127,26 @@ export class Workplace {
     });
     clearTimeout(deadline);
     if (pid !== undefined) {
+      this.#sample();
       endGroup(pid);
       this.#groups.delete(pid);
     }
     remove(temporary);
     const ms = performance.now() - begunMs;
-    return { code, isOverdue, output: readFileSync(outputFile, "utf8"), ms };
+    const written = readFileSync(outputFile, "utf8");
+    return { code, isOverdue, output: written, ms, orphansMs: orphans.ms };
+  }
+
+  #sample() {
+    if (this.#groups.size === 0) return;
+    const processes = processesNow();
+    for (const orphans of this.#groups.values()) orphans.sample(processes);
   }
 
   /** Ends what still runs and removes the folder. */
   close() {
-    for (const group of this.#groups) endTree(group);
+    clearInterval(this.#sampler);
+    for (const group of this.#groups.keys()) endTree(group);
     remove(this.#folder);
   }
 }
