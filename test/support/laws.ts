@@ -8,15 +8,15 @@ const reproducers = join(root, ".setup", "reproducers");
 
 /**
  * Checks a law on random inputs. On failure fast-check prints its seed and the shrunk input;
- * CAPSTAN_SEED repeats a run, CAPSTAN_RUNS_TIMES=<n> draws n times as many inputs.
+ * CAPSTAN_SEED repeats a run, CAPSTAN_RUNS_TIMES=<n> draws n times as many inputs; `npm test` as a whole draws a third.
  */
 export function assertLaw<T>(property: fc.IProperty<T>, numRuns = 100): void {
-  fc.assert(property, { numRuns: timesAsMany(numRuns), ...givenSeed() });
+  fc.assert(property, { numRuns: runsOf(numRuns), ...givenSeed() });
 }
 
 /** The same for what takes its time. */
 export function assertAsyncLaw<T>(property: fc.IAsyncProperty<T>, numRuns = 100): Promise<void> {
-  return fc.assert(property, { numRuns: timesAsMany(numRuns), ...givenSeed() });
+  return fc.assert(property, { numRuns: runsOf(numRuns), ...givenSeed() });
 }
 
 /** The same inputs every time: of seeds that a law was once broken by. */
@@ -64,7 +64,7 @@ export async function assertHistoryLaw<T>(about: HistoryLaw<T>): Promise<void> {
   }
   const property = fc.asyncProperty(histories, (history) => about.check(history, () => {}));
   const { failed, seed, counterexample, errorInstance } = await fc.check(property, {
-    numRuns: timesAsMany(numRuns),
+    numRuns: runsOf(numRuns),
     ...givenSeed(),
   });
   if (!failed) return;
@@ -83,9 +83,17 @@ function writeReproducer(reproducer: Reproducer<unknown>): string {
   return path;
 }
 
-/** How many runs a law gets, or how long it may take, where CAPSTAN_RUNS_TIMES asks for more of them. */
+/** How long a law may take that usually takes so long: CAPSTAN_RUNS_TIMES may ask for more runs. A share of them gets no less time. */
 export function timesAsMany(usually: number): number {
-  return usually * Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1);
+  return usually * Math.max(1, runsTimes());
+}
+
+function runsOf(usually: number): number {
+  return Math.ceil(usually * runsTimes());
+}
+
+function runsTimes(): number {
+  return Number(process.env["CAPSTAN_RUNS_TIMES"] ?? 1);
 }
 
 function givenSeed(): { readonly seed?: number } {

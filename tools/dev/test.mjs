@@ -1,26 +1,30 @@
-// `npm test`: sets up, checks format, lint and types, runs all tests in several processes, and ends
-// with the line `N passed, N failed`. `npm test -- <args>` runs one mocha only, with these arguments;
-// test files may be named as sources. `npm test -- --update-floor` writes down which tests there are
-// and how long they took.
+// `npm test`: sets up, checks format, lint and types, runs the tests in several processes, and ends with the line `N passed, N
+// failed`. It has a quarter of the tests that take turns, and `npm run test:all`, which is `npm test -- --all`, has all. `npm test --
+// <args>` runs one mocha only, with these arguments; test files may be named as sources. `npm test -- --update-floor` writes down
+// which tests there are and how heavy they are.
 
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { exitWith, explained, run, withPathFirst } from "../toolchain/run.mjs";
 import { installRealParts } from "./real-parts.mjs";
 import { root, setup } from "./setup.mjs";
+import { allParts, drawnParts, readKnown, recordRun, waitedTooLong } from "./suite/draw.mjs";
 import { compiledOf, floorOf, readFloor, testFiles, writeFloor } from "./suite/files.mjs";
 import { mochaArgs, readReport } from "./suite/mocha.mjs";
 import { orderVariable, seedFrom } from "./suite/order.mjs";
+import { partsFrom, partsVariable } from "./suite/parts.mjs";
 import { verdictOf } from "./suite/verdict.mjs";
 import { runWhole } from "./suite/whole.mjs";
 
 /** @typedef {import("./suite/verdict.mjs").Outcome} Outcome */
-/** @typedef {import("./suite/verdict.mjs").Report} Report */
+/** @typedef {import("./suite/files.mjs").Weight} Weight */
 /** @typedef {import("./suite/verdict.mjs").Verdict} Verdict */
 
 const reportFile = join(root, ".setup", "mocha-report.json");
-/** What files took in the last whole run. */
-const measuredFile = join(root, ".setup", "test-files.json");
+/** What files took on this machine when a run of all files last had them. */
+const measuredFile = join(root, ".setup", "test-weights.json");
+/** Laws take so many of their histories in each run of all files; `npm run test:all` has them all. */
+const runsTimes = 1 / 3;
 
 /**
  * One mocha; its output is shown at once.
@@ -53,14 +57,38 @@ async function runNamed(node, args, env) {
 /**
  * @param {string} node
  * @param {NodeJS.ProcessEnv} env
+ * @param {{ isWhole: boolean, seed: number }} about whole: all parts, and laws in full
  * @returns {Promise<Verdict>}
  */
-async function runAll(node, env) {
-  const { outcomes, leftOut, ...verdict } = await runWhole(node, { cwd: root, env });
-  const files = Object.assign({}, ...outcomes.map(({ report }) => report?.files));
-  writeFileSync(measuredFile, JSON.stringify(files));
+async function runAll(node, env, { isWhole, seed }) {
+  const known = await readKnown(root, env);
+  const given = partsFrom(env[partsVariable]);
+  const parts = isWhole ? allParts : (given ?? drawnParts(known, seed));
+  const repeat = isWhole ? "npm run test:all has all" : `${partsVariable}=${parts} has the same`;
+  process.stdout.write(`parts of the tests that take turns: ${parts.join(", ")}; ${repeat}\n`);
+  const measured = readMeasured();
+  const { weights, leftOut, ...verdict } = await runWhole(node, {
+    cwd: root,
+    env: isWhole ? env : { CAPSTAN_RUNS_TIMES: String(runsTimes), ...env },
+    parts,
+    measured,
+  });
+  if (!isWhole) {
+    writeFileSync(measuredFile, JSON.stringify({ ...measured, ...weights }));
+    if (env["CAPSTAN_RUNS_TIMES"] === undefined)
+      leftOut.push("laws: two thirds of their histories; npm run test:all runs them");
+  }
   for (const line of leftOut) process.stdout.write(`not run: ${line}\n`);
-  return verdict;
+  const [commit] = known.commits;
+  if (commit === undefined) return verdict;
+  const past = { commit, parts, passed: verdict.failed === 0 };
+  recordRun(past, env);
+  const faults = waitedTooLong({ ...known, runs: [...known.runs, past] });
+  return {
+    passed: verdict.passed,
+    failed: verdict.failed + faults.length,
+    faults: [...verdict.faults, ...faults],
+  };
 }
 
 /**
@@ -79,7 +107,7 @@ async function updateFloor(node, env) {
   return verdict;
 }
 
-/** @returns {Report["files"]} */
+/** @returns {Record<string, Weight>} */
 function readMeasured() {
   try {
     return JSON.parse(readFileSync(measuredFile, "utf8"));
@@ -100,7 +128,11 @@ async function test(args) {
   await installRealParts(process.env);
   const order = `order: CAPSTAN_SEED=${seed}; to repeat it, set that before npm test`;
   process.stdout.write(`${order}\n`);
-  const verdict = args.length > 0 ? await runNamed(node, args, env) : await runAll(node, env);
+  const isWhole = args.includes("--all");
+  const isNamed = args.length > 0 && !isWhole;
+  const verdict = await (isNamed
+    ? runNamed(node, args, env)
+    : runAll(node, env, { isWhole, seed }));
   if (verdict.failed > 0) process.stdout.write(`${order}\n`);
   return verdict;
 }

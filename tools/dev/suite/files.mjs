@@ -9,7 +9,9 @@ import { fileURLToPath } from "node:url";
  *
  * @typedef {object} Expected
  * @property {number} tests how many have to run, at least
- * @property {number} [seconds] about how long it takes, for the order; missing until it is measured
+ * @property {number} [seconds] about how long it takes in `npm test` where nothing runs beside it, all parts of it; missing until it is
+ *   measured
+ * @property {number} [processorSeconds] about what it costs the processors meanwhile
  * @property {string} [needs] what it cannot do without and not every machine has, as needs.mjs knows it
  */
 
@@ -31,47 +33,93 @@ export function readFloor() {
 export function writeFloor(floor) {
   const lines = Object.entries(floor)
     .sort(([one], [other]) => (one < other ? -1 : 1))
-    .map(([file, { tests, seconds, needs }]) => {
-      const time = seconds === undefined ? "" : `, "seconds": ${seconds}`;
-      const need = needs === undefined ? "" : `, "needs": "${needs}"`;
-      return `  "${file}": { "tests": ${tests}${time}${need} }`;
+    .map(([file, { tests, seconds, processorSeconds, needs }]) => {
+      const fields = Object.entries({ tests, seconds, processorSeconds, needs })
+        .filter(([, value]) => value !== undefined)
+        .map(([name, value]) => `"${name}": ${JSON.stringify(value)}`);
+      return `  "${file}": { ${fields.join(", ")} }`;
     });
   writeFileSync(floorFile, `{\n${lines.join(",\n")}\n}\n`);
 }
 
 /**
+ * What a file took in a run.
+ *
+ * @typedef {object} Weight
+ * @property {number} seconds
+ * @property {number} processorSeconds
+ */
+
+/**
  * The list for the files that there are.
  *
  * @param {Readonly<Record<string, { tests: number }>>} counted all of them
- * @param {Readonly<Record<string, { ms: number }>>} measured some of them
- * @param {Floor} before whose seconds stay where nothing was measured, and whose needs always do
+ * @param {Readonly<Record<string, Weight>>} measured some of them
+ * @param {Floor} before whose weights stay where nothing was measured, and whose needs always do
  * @returns {Floor}
  */
 export function floorOf(counted, measured, before) {
   const entries = Object.entries(counted).map(([file, { tests }]) => {
-    const seconds = aboutSeconds(measured[file]?.ms, before[file]?.seconds);
-    const needs = before[file]?.needs;
+    const known = before[file];
+    const weight = aboutWeight(measured[file], known);
     /** @type {Expected} */
-    const expected = { tests, ...(seconds !== undefined && { seconds }), ...(needs && { needs }) };
+    const expected = { tests, ...weight, ...(known?.needs && { needs: known.needs }) };
     return /** @type {const} */ ([file, expected]);
   });
   return Object.fromEntries(entries);
 }
 
 /**
- * Only what has changed a lot replaces what is known: the list shall not change with every breath of
- * the machine.
- *
- * @param {number | undefined} ms measured
- * @param {number | undefined} known
- * @returns {number | undefined}
+ * @param {Floor} floor
+ * @param {Readonly<Record<string, Weight>>} measured on this machine
+ * @returns {Floor} the same files, as heavy as they are here
  */
-function aboutSeconds(ms, known) {
-  if (ms === undefined) return known;
-  const seconds = ms < 2000 ? Math.round(ms / 500) / 2 : Math.round(ms / 1000);
-  if (known === undefined) return seconds;
-  const isClose = Math.abs(seconds - known) <= Math.max(2, Math.min(seconds, known));
-  return isClose ? known : seconds;
+export function weighed(floor, measured) {
+  const entries = Object.entries(floor).map(([file, expected]) => [
+    file,
+    { ...expected, ...measured[file] },
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/**
+ * Only what has changed a lot replaces what is known: the list shall not change with every breath of
+ * the machine. Both figures are replaced, since their ratio counts.
+ *
+ * @param {Weight | undefined} measured
+ * @param {Partial<Weight> | undefined} known
+ * @returns {Partial<Weight>}
+ */
+function aboutWeight(measured, known) {
+  const { seconds, processorSeconds } = known ?? {};
+  const keeps = {
+    ...(seconds !== undefined && { seconds }),
+    ...(processorSeconds !== undefined && { processorSeconds }),
+  };
+  if (measured === undefined) return keeps;
+  const isSame =
+    isClose(measured.seconds, seconds) && isClose(measured.processorSeconds, processorSeconds);
+  return isSame
+    ? keeps
+    : {
+        seconds: rounded(measured.seconds),
+        processorSeconds: rounded(measured.processorSeconds),
+      };
+}
+
+/**
+ * @param {number} seconds
+ * @param {number | undefined} known
+ */
+function isClose(seconds, known) {
+  if (known === undefined) return false;
+  const about = rounded(seconds);
+  return Math.abs(about - known) <= Math.max(2, Math.min(about, known));
+}
+
+/** @param {number} seconds */
+function rounded(seconds) {
+  return seconds < 2 ? Math.round(seconds * 2) / 2 : Math.round(seconds);
 }
 
 /** @returns {string[]} the sources of all compiled test files, sorted */

@@ -3,6 +3,7 @@
 // a file alone runs in the order that it had among all others.
 
 import { createHash, randomInt } from "node:crypto";
+import { cutCounts, keepParts, partsFrom, partsVariable } from "./parts.mjs";
 
 /** @typedef {import("mocha").Suite} Suite */
 /** @typedef {import("mocha").Test} Test */
@@ -17,7 +18,10 @@ export const mochaHooks = {
   beforeAll() {
     const seed = seedFrom(process.env[orderVariable] || process.env["CAPSTAN_SEED"]);
     // mocha reads the lists of a suite only after its hooks have run.
-    orderRoot(/** @type {Suite} */ (this.test?.parent), seed);
+    const root = /** @type {Suite} */ (this.test?.parent);
+    const parts = partsFrom(process.env[partsVariable]);
+    if (parts) for (const [file, count] of keepParts(root, parts)) cutCounts.set(file, count);
+    orderRoot(root, seed);
   },
 };
 

@@ -4,6 +4,7 @@ import { writeFileSync } from "node:fs";
 import { format } from "node:util";
 import Mocha from "mocha";
 import { sourceOf } from "./files.mjs";
+import { cutCounts } from "./parts.mjs";
 import { processorMs } from "./processor.mjs";
 
 /** @typedef {import("./verdict.mjs").Report} Report */
@@ -22,6 +23,9 @@ export default class ReportingReporter extends Mocha.reporters.Spec {
     const files = countByFile(runner);
     const save = (/** @type {Partial<Report>} */ more) => {
       const { passes, failures, pending } = this.stats;
+      for (const [source, count] of cutCounts) {
+        files[source] = { tests: 0, ms: 0, processorMs: 0, ...files[source], ...count };
+      }
       const report = { passes, failures, pending, files, failureText: this.failureText(), ...more };
       writeFileSync(options.reporterOptions.report, JSON.stringify(report));
     };

@@ -3,14 +3,18 @@
 /** @typedef {import("./files.mjs").Floor} Floor */
 
 /**
+ * @typedef {{ tests: number, ms: number, processorMs: number } & Partial<import("./parts.mjs").CutCount>} FileReport tests
+ *   are those that ran; the counts are of a file that is cut in parts
+ */
+
+/**
  * What the reporter of one mocha says when its tests have ended.
  *
  * @typedef {object} Report
  * @property {number} passes
  * @property {number} failures of tests and hooks
  * @property {number} pending
- * @property {Record<string, { tests: number, ms: number, processorMs: number }>} files by source; tests are those
- *   that ran
+ * @property {Record<string, FileReport>} files by source
  * @property {string} failureText what mocha prints about failures; empty without any
  * @property {string} [keptAlive] what had to be ended by force after the tests
  */
@@ -46,10 +50,12 @@ export function verdictOf({ files, code, isOverdue, report }) {
     };
   }
   const { passes, failures, pending, keptAlive } = report;
+  const counts = Object.values(report.files);
+  const hasNothingDue = counts.length > 0 && counts.every(({ due }) => due === 0);
   const faults = [
     pending > 0 && `${name}: ${pending} tests are pending`,
     keptAlive !== undefined && `${name}: something kept the process alive: ${keptAlive}`,
-    passes + failures === 0 && `${name}: no test ran`,
+    passes + failures === 0 && !hasNothingDue && `${name}: no test ran`,
     code !== 0 && failures === 0 && `${name}: mocha ended with ${code} without a failing test`,
   ].filter((fault) => fault !== false);
   return { passed: passes, failed: failures + faults.length, faults };
@@ -57,13 +63,15 @@ export function verdictOf({ files, code, isOverdue, report }) {
 
 /**
  * Compares what ran with the committed list: a file or a test that got lost unnoticed is a failure,
- * and so is a file that the list would not miss.
+ * and so is a file that the list would not miss. Of a file that is cut in parts all tests have to be there, and those of this run's
+ * parts to run.
  *
  * @param {readonly Outcome[]} outcomes of a run of all tests
- * @param {Floor} floor
+ * @param {Floor} floor of the files that were to run
  * @returns {string[]} faults
  */
 export function lossesOf(outcomes, floor) {
+  /** @type {Record<string, FileReport>} */
   const ran = Object.assign({}, ...outcomes.map(({ report }) => report?.files ?? {}));
   // Of a mocha that died it has been said already.
   const dead = new Set(
@@ -71,16 +79,39 @@ export function lossesOf(outcomes, floor) {
   );
   const lost = Object.entries(floor)
     .filter(([file]) => !dead.has(file))
-    .filter(([file, { tests }]) => (ran[file]?.tests ?? 0) < tests)
-    .map(([file, { tests }]) => {
-      const count = ran[file]?.tests ?? 0;
-      return `${file}: ${count} tests ran, ${tests} have to; if that is meant: ${update}`;
-    });
+    .flatMap(([file, { tests }]) => lossOf(file, tests, ran[file]));
   const unlisted = outcomes
     .flatMap(({ files }) => files)
     .filter((file) => floor[file] === undefined)
     .map((file) => `${file} is not in test/floor.json: ${update}`);
   return [...lost, ...unlisted];
+}
+
+/**
+ * @param {string} file
+ * @param {number} expected
+ * @param {FileReport | undefined} report
+ * @returns {string[]} a fault, if any
+ */
+function lossOf(
+  file,
+  expected,
+  { tests, registered, parts, due } = { tests: 0, ms: 0, processorMs: 0 },
+) {
+  if (registered === undefined || due === undefined) {
+    if (tests >= expected) return [];
+    return [`${file}: ${tests} tests ran, ${expected} have to; if that is meant: ${update}`];
+  }
+  if (registered < expected) {
+    return [
+      `${file}: it has ${registered} tests, ${expected} have to be there; if that is meant: ${update}`,
+    ];
+  }
+  if (tests < due) return [`${file}: ${tests} tests ran, ${due} of its part have to`];
+  if (parts?.every((count) => count === 0)) {
+    return [`${file}: no test of it is in a part: its titles and tools/dev/suite/tiers.mjs differ`];
+  }
+  return [];
 }
 
 /**

@@ -1,34 +1,40 @@
-// The whole suite: every test file and every check, in several processes side by side.
+// The whole suite: every check, and every test file with those of its tests that are in the run, in several processes side by side.
 
 import { availableParallelism } from "node:os";
-import { compiledOf, readFloor, testFiles } from "./files.mjs";
+import { compiledOf, readFloor, testFiles, weighed } from "./files.mjs";
 import { mochaArgs, readReport } from "./mocha.mjs";
 import { lackOfHosts } from "../../toolchain/host-parts.mjs";
 import { sortByNeeds } from "./needs.mjs";
-import { batchesOf } from "./plan.mjs";
+import { partsVariable } from "./parts.mjs";
+import { batchesOf, nextOf } from "./plan.mjs";
 import { processorMs } from "./processor.mjs";
+import { serversIn } from "./servers.mjs";
+import { notRun } from "./tiers.mjs";
 import { lossesOf, slowest, verdictOf } from "./verdict.mjs";
+import { LoadMeter, weightOf } from "./weight.mjs";
 import { workThrough, Workplace } from "./workers.mjs";
 
+/** @typedef {import("./files.mjs").Floor} Floor */
+/** @typedef {import("./files.mjs").Weight} Weight */
 /** @typedef {import("./verdict.mjs").Outcome} Outcome */
 /** @typedef {import("./verdict.mjs").Verdict} Verdict */
 
 /** Far above what the longest file takes on a busy machine: whoever hangs is told by its own test before. */
 const deadlineMs = 45 * 60_000;
 const shownFiles = 20;
-/** Some files start a control plane, which takes a gigabyte; the longest file bounds the whole anyway. */
+/** Each has some hundred megabytes; which of them run together is nextOf's to say. */
 const mostWorkers = 8;
 
-/** The seconds are for the order only. */
+/** Their weights are for the order only. */
 const checks = [
-  { name: "lint", args: ["node_modules/eslint/bin/eslint.js", "."], seconds: 60 },
+  { name: "lint", args: ["node_modules/eslint/bin/eslint.js", "."], seconds: 50 },
   { name: "format", args: ["node_modules/prettier/bin/prettier.cjs", "--check", "."], seconds: 20 },
   {
     name: "types of the tools",
     args: ["node_modules/typescript-native/bin/tsc", "-p", "tsconfig.tools.json"],
-    seconds: 15,
+    seconds: 6,
   },
-];
+].map((check) => ({ ...check, files: [], busy: 1 }));
 
 /** What the floor calls needs. */
 const lacks = { hosts: lackOfHosts };
@@ -38,16 +44,20 @@ const lacks = { hosts: lackOfHosts };
  * after all of them.
  *
  * @param {string} node
- * @param {{ cwd: string, env: NodeJS.ProcessEnv }} surroundings
- * @returns {Promise<Verdict & { outcomes: Outcome[], leftOut: string[] }>}
+ * @param {Surroundings & { parts: readonly number[], measured: Record<string, Weight> }} surroundings parts of the tests that take
+ *   turns; measured: what files took here before
+ * @returns {Promise<Verdict & { weights: Record<string, Weight>, leftOut: string[] }>}
  */
-export async function runWhole(node, surroundings) {
-  const { runnable: floor, leftOut } = await sortByNeeds(readFloor(), lacks, surroundings.env);
-  const files = testFiles().filter((file) => !leftOut.some((one) => one.file === file));
-  const batches = batchesOf(files, floor);
-  const tasks = [...checks, ...batches].sort((one, other) => other.seconds - one.seconds);
+export async function runWhole(node, { parts, measured, ...surroundings }) {
+  const needs = await sortByNeeds(readFloor(), lacks, surroundings.env);
+  const floor = weighed(needs.runnable, measured);
+  const files = testFiles().filter((file) => !needs.leftOut.some((one) => one.file === file));
+  const batches = batchesOf(files, floor, { parts, serversOf: serversIn(surroundings.cwd) });
+  const tasks = [...checks, ...batches];
   const workers = workersFrom(surroundings.env["CAPSTAN_TEST_WORKERS"]);
+  const room = { processors: availableParallelism(), workers };
   const place = new Workplace();
+  const meter = new LoadMeter();
   const stop = () => {
     place.close();
     process.exit(130);
@@ -62,28 +72,43 @@ export async function runWhole(node, surroundings) {
     const seconds = (ended.ms / 1000).toFixed(1);
     say(`\n[${done} of ${tasks.length}] ${name}: ${seconds} s\n${ended.output.trimEnd()}\n`);
   };
+  const env = { ...surroundings.env, [partsVariable]: parts.join(",") };
+  const bench = { place, meter, node, surroundings: { ...surroundings, env }, show };
   try {
-    const ended = await workThrough(tasks, workers, (task) =>
-      "name" in task
-        ? runCheck(task, { place, node, surroundings, show })
-        : runBatch(task, { place, node, surroundings, show }),
+    const ended = await workThrough(
+      tasks,
+      (waiting, running) => nextOf(waiting, running, room),
+      (task) => ("name" in task ? runCheck(task, bench) : runBatch(task, bench)),
     );
-    return { ...conclude(ended, floor), leftOut: leftOut.map(({ line }) => line) };
+    const begun = new Set(batches.flatMap((batch) => batch.files));
+    const left = files.filter((file) => !begun.has(file));
+    const ran = Object.entries(floor).filter(([file]) => !left.includes(file));
+    const { outcomes, ...verdict } = conclude(ended, Object.fromEntries(ran));
+    const reports = Object.assign({}, ...outcomes.map(({ report }) => report?.files));
+    return {
+      ...verdict,
+      weights: Object.assign({}, ...ended.map(({ weights }) => weights)),
+      leftOut: [...needs.leftOut.map(({ line }) => line), ...notRun(floor, reports)],
+    };
   } finally {
     process.off("SIGINT", stop).off("SIGTERM", stop);
+    meter.close();
     place.close();
   }
 }
 
+/** @typedef {{ cwd: string, env: NodeJS.ProcessEnv }} Surroundings */
+
 /**
  * @typedef {object} Bench where and how tasks are run
  * @property {Workplace} place
+ * @property {LoadMeter} meter
  * @property {string} node
- * @property {{ cwd: string, env: NodeJS.ProcessEnv }} surroundings
+ * @property {Surroundings} surroundings
  * @property {(name: string, ended: { ms: number, output: string }) => void} show
  */
 
-/** @typedef {{ verdict: Verdict, outcome?: Outcome }} Ended */
+/** @typedef {{ verdict: Verdict, outcome?: Outcome, orphansMs?: number, weights?: Record<string, Weight> }} Ended */
 
 /**
  * @param {{ name: string, args: readonly string[] }} check
@@ -103,7 +128,8 @@ async function runCheck({ name, args }, { place, node, surroundings, show }) {
  * @param {Bench} bench
  * @returns {Promise<Ended>}
  */
-async function runBatch({ files }, { place, node, surroundings, show }) {
+async function runBatch({ files }, { place, meter, node, surroundings, show }) {
+  const begun = meter.now();
   const reportFile = `${place.freshPath()}.json`;
   const args = mochaArgs(reportFile, files.map(compiledOf));
   const { code, isOverdue, ...ended } = await place.run(
@@ -112,12 +138,18 @@ async function runBatch({ files }, { place, node, surroundings, show }) {
   );
   show(files.length === 1 ? String(files[0]) : `${files.length} light files`, ended);
   const outcome = { files, code, isOverdue, ...readReport(reportFile) };
-  return { verdict: verdictOf(outcome), outcome };
+  const [only] = Object.values(outcome.report?.files ?? {});
+  if (files.length === 1 && only !== undefined) only.processorMs += ended.orphansMs;
+  const slowdown = meter.slowdownSince(begun);
+  const reports = Object.entries(outcome.report?.files ?? {}).filter(([, { tests }]) => tests > 0);
+  const weights = reports.map(([file, report]) => [file, weightOf(report, slowdown)]);
+  const { orphansMs } = ended;
+  return { verdict: verdictOf(outcome), outcome, orphansMs, weights: Object.fromEntries(weights) };
 }
 
 /**
  * @param {readonly Ended[]} ended
- * @param {import("./files.mjs").Floor} floor
+ * @param {Floor} floor of the files that were to run
  */
 function conclude(ended, floor) {
   const outcomes = ended.flatMap(({ outcome }) => outcome ?? []);
@@ -128,7 +160,8 @@ function conclude(ended, floor) {
   say(
     `\nthe slowest files: time, time of processors\n${slowest(outcomes, shownFiles).join("\n")}\n`,
   );
-  say(`processors: ${(processorMs() / 60_000).toFixed(1)} min`);
+  const orphansMs = ended.reduce((sum, one) => sum + (one.orphansMs ?? 0), 0);
+  say(`processors: ${((processorMs() + orphansMs) / 60_000).toFixed(1)} min`);
   return {
     passed: verdicts.reduce((sum, { passed }) => sum + passed, 0),
     failed: verdicts.reduce((sum, { failed }) => sum + failed, losses.length),
@@ -139,10 +172,10 @@ function conclude(ended, floor) {
 
 /**
  * @param {string | undefined} text the user's
- * @returns {number} without it two more than there are cores, since many tests wait for others
+ * @returns {number} without it as many as their weights let run
  */
 function workersFrom(text) {
-  if (!text) return Math.min(availableParallelism() + 2, mostWorkers);
+  if (!text) return Math.max(availableParallelism() + 1, mostWorkers);
   const workers = Number(text);
   if (Number.isInteger(workers) && workers > 0) return workers;
   const hint = "set it to a whole number, or unset it to have what suits the machine";

@@ -13,6 +13,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exitCode } from "../../toolchain/run.mjs";
+import { Orphans, processesNow, startedWith } from "./orphans.mjs";
 
 /**
  * @typedef {object} Job
@@ -27,26 +28,42 @@ import { exitCode } from "../../toolchain/run.mjs";
  * @property {boolean} isOverdue
  * @property {string} output both outputs, as they came
  * @property {number} ms
+ * @property {number} orphansMs what processes cost the processors that had outlived the one that started them
  */
 
+const sampleMs = 2_000;
+
 /**
- * Works through a list from its beginning, with so many at a time.
+ * Works through a list, side by side.
  *
  * @template Item, Result
  * @param {readonly Item[]} items
- * @param {number} workers
+ * @param {(waiting: readonly Item[], running: readonly Item[]) => Item | undefined} next which to begin; asked again whenever one has
+ *   begun or ended, and has to name one where none runs
  * @param {(item: Item) => Promise<Result>} work
  * @returns {Promise<Result[]>} in the order of the items
  */
-export async function workThrough(items, workers, work) {
-  /** @type {Result[]} */
-  const results = [];
-  const queue = items.entries();
-  const worker = async () => {
-    for (const [index, item] of queue) results[index] = await work(item);
+export async function workThrough(items, next, work) {
+  /** @type {Map<Item, Result>} */
+  const results = new Map();
+  const waiting = new Set(items);
+  /** @type {Map<Item, Promise<void>>} */
+  const running = new Map();
+  const begin = (/** @type {Item} */ item) => {
+    waiting.delete(item);
+    const ended = work(item).then((result) => {
+      results.set(item, result);
+      running.delete(item);
+    });
+    running.set(item, ended);
   };
-  await Promise.all(Array.from({ length: Math.max(1, workers) }, worker));
-  return results;
+  while (waiting.size > 0 || running.size > 0) {
+    const item = next([...waiting], [...running.keys()]);
+    if (item !== undefined) begin(item);
+    else if (running.size > 0) await Promise.race(running.values());
+    else throw new Error(`nothing runs, and none of ${waiting.size} tasks may begin`);
+  }
+  return items.map((item) => /** @type {Result} */ (results.get(item)));
 }
 
 /**
@@ -59,8 +76,9 @@ const seldom = "400";
 export class Workplace {
   #folder = mkdtempSync(join(tmpdir(), "capstan-"));
   #count = 0;
-  /** @type {Set<number>} */
-  #groups = new Set();
+  /** By the process groups of jobs that run. @type {Map<number, Orphans>} */
+  #groups = new Map();
+  #sampler = setInterval(() => this.#sample(), sampleMs).unref();
 
   constructor() {
     // Servers that must not be root have their files below.
@@ -95,7 +113,8 @@ export class Workplace {
     });
     closeSync(output);
     const { pid } = child;
-    if (pid !== undefined) this.#groups.add(pid);
+    const orphans = new Orphans(pid ?? 0, startedWith(`TMPDIR=${temporary}`));
+    if (pid !== undefined) this.#groups.set(pid, orphans);
     let isOverdue = false;
     const deadline = setTimeout(() => {
       isOverdue = true;
@@ -108,17 +127,26 @@ export class Workplace {
     });
     clearTimeout(deadline);
     if (pid !== undefined) {
+      this.#sample();
       endGroup(pid);
       this.#groups.delete(pid);
     }
     remove(temporary);
     const ms = performance.now() - begunMs;
-    return { code, isOverdue, output: readFileSync(outputFile, "utf8"), ms };
+    const written = readFileSync(outputFile, "utf8");
+    return { code, isOverdue, output: written, ms, orphansMs: orphans.ms };
+  }
+
+  #sample() {
+    if (this.#groups.size === 0) return;
+    const processes = processesNow();
+    for (const orphans of this.#groups.values()) orphans.sample(processes);
   }
 
   /** Ends what still runs and removes the folder. */
   close() {
-    for (const group of this.#groups) endTree(group);
+    clearInterval(this.#sampler);
+    for (const group of this.#groups.keys()) endTree(group);
     remove(this.#folder);
   }
 }
