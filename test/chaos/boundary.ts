@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
-import { setFault } from "../scenario/cloud-faults.js";
+import { setFault, setWideFault } from "../scenario/cloud-faults.js";
 import { FileWrites } from "../scenario/file-writes.js";
 import type { LedgerRow } from "../scenario/ledger-judge.js";
 import type { Sandbox } from "../scenario/sandbox.js";
@@ -80,11 +80,27 @@ export function isMutating({ what }: Pick<Boundary, "what">): boolean {
 }
 
 /** Makes the call at a boundary go wrong in a mode of the local cloud. */
+export type Aiming = (sandbox: Sandbox, boundary: Boundary, mode: string) => void;
+
 export function aimFault(sandbox: Sandbox, { what, name, nth }: Boundary, mode: string): void {
   setFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1 });
 }
 
+/** The same where a boundary has a machine's name: that of its host, which nobody knows yet, begins so. */
+export function aimAtMachine(sandbox: Sandbox, boundary: Boundary, mode: string): void {
+  const { what, name, nth } = boundary;
+  if (name === null) aimFault(sandbox, boundary, mode);
+  else setWideFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1, times: 1 });
+}
+
 const reachDeadlineMs = 180_000;
+
+/** How a run is brought to a boundary. */
+interface Reaching {
+  /** What a call before which it stands still does. */
+  readonly how?: "hang" | "late";
+  readonly aim?: Aiming;
+}
 
 /**
  * Runs a command up to a boundary and leaves it hanging there. Throws when it never gets there: then
@@ -94,10 +110,10 @@ export async function startUpTo(
   sandbox: Sandbox,
   boundary: Boundary,
   start: () => Command,
-  how: "hang" | "late" = "hang",
+  { how = "hang", aim = aimFault }: Reaching = {},
 ): Promise<Command> {
   const isReached =
-    boundary.kind === "call" ? holdCall(sandbox, boundary, how) : hold(sandbox, boundary);
+    boundary.kind === "call" ? holdCall(sandbox, boundary, { how, aim }) : hold(sandbox, boundary);
   const command = start();
   await until(
     `the run to come to ${boundaryText(boundary)}`,
@@ -113,10 +129,14 @@ export async function startUpTo(
   return command;
 }
 
-function holdCall(sandbox: Sandbox, boundary: Boundary, how: "hang" | "late"): () => boolean {
+function holdCall(
+  sandbox: Sandbox,
+  boundary: Boundary,
+  { how, aim }: Required<Reaching>,
+): () => boolean {
   const mode = boundary.side === "before" ? how : "hangAfter";
   const begin = sandbox.ledgerEnd();
-  aimFault(sandbox, boundary, mode);
+  aim(sandbox, boundary, mode);
   return () =>
     sandbox
       .ledger(begin)

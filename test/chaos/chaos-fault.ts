@@ -117,7 +117,9 @@ export async function killAt(
   if (isPowerLoss(fault)) return losePower(sandbox, operation, boundary, fault);
   const begin = sandbox.ledgerEnd();
   const start = () => operation.start(sandbox);
-  const command = await startUpTo(sandbox, boundary, start, fault === "late" ? "late" : "hang");
+  const command = await startUpTo(sandbox, boundary, start, {
+    how: fault === "late" ? "late" : "hang",
+  });
   switch (fault) {
     case "cli":
     case "late":

@@ -51,7 +51,7 @@ describe("a create that comes while a rollback is verified", () => {
       // After the two that have to agree, one more decides that all is done.
       const nth = (await listingsOf(sandbox.copy(), start)) - 1;
       const last: Boundary = { side: "before", kind: "call", what: "list", name: null, nth };
-      const command = await startUpTo(sandbox, last, () => start(sandbox), "late");
+      const command = await startUpTo(sandbox, last, () => start(sandbox), { how: "late" });
       const like = { cluster: stack.replace(".", "/"), name: "workers-af5f5222-0-a830c4ef-1" };
       addTwin(sandbox.cloudFile, like, host);
       clearFaults(sandbox.cloudFile);

@@ -1,13 +1,35 @@
 import assert from "node:assert/strict";
-import { setTimeout as sleep } from "node:timers/promises";
 import fc from "fast-check";
+import {
+  aimAtMachine,
+  type Boundary,
+  boundaryText,
+  fileBoundaries,
+  startUpTo,
+} from "../chaos/boundary.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import type { Command, Outcome } from "../scenario/command.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-/** How often each story is told, each time with kills at other instants. CAPSTAN_TRIES tells them more often. */
+/** How often each story is told, each time with a kill at another boundary. CAPSTAN_TRIES tells them more often. */
 const tries = Number(process.env["CAPSTAN_TRIES"] ?? 1);
+
+/** A call of the cloud before or after which a command is killed; of a host, its name begins with the machine's. */
+const call = (
+  side: Boundary["side"],
+  what: string,
+  name: string | null = null,
+  nth = 1,
+): Boundary => ({ side, kind: "call", what, name, nth });
+const around = (what: string, name: string) => [
+  call("before", what, name),
+  call("after", what, name),
+];
+/** After the first observations: of a command that has begun, and that has only planned. */
+const early = [call("after", "list"), call("after", "list", null, 3)];
+const stateWrites = (...nths: readonly number[]) =>
+  fileBoundaries(Math.max(...nths)).filter(({ nth }) => nths.includes(nth));
 
 const usual: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true }, "db-0": {}, "web-0": {} },
@@ -19,6 +41,21 @@ const larger: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true }, "db-0": { size: "large" }, "web-1": {} },
 };
 
+const adopting = [
+  call("after", "list", "db-0"),
+  ...["web-1", "db-0"].flatMap((name) => around("create", name)),
+  ...["web-0", "db-0"].flatMap((name) => around("terminate", name)),
+];
+const destroying = [
+  ...["web-0", "cp-0", "network"].flatMap((name) => around("terminate", name)),
+  ...stateWrites(1, 5, 10, 20),
+];
+const rollingBack = [
+  ...around("update", "db-0"),
+  ...around("terminate", "web-1"),
+  ...stateWrites(1, 5, 10),
+];
+
 describe("a running cluster is not lost", function () {
   this.timeout(300_000 * tries);
   let sandbox: Sandbox;
@@ -26,26 +63,28 @@ describe("a running cluster is not lost", function () {
     sandbox = copy;
   });
 
-  /** Tells a story in a copy of the running cluster, at so many instants after a command's begin. */
-  async function told(longestMs: number, story: (there: Sandbox, killMs: number) => Promise<void>) {
-    const instants = fc.sample(fc.integer({ min: 100, max: longestMs }), tries);
-    for (const instant of instants) {
+  /** Tells a story in a copy of the running cluster, with a kill at so many of a command's boundaries. */
+  async function told(
+    boundaries: readonly Boundary[],
+    story: (there: Sandbox, at: Boundary) => Promise<void>,
+  ) {
+    const many = Math.min(tries, boundaries.length);
+    const some = fc.shuffledSubarray([...boundaries], { minLength: many, maxLength: many });
+    for (const boundary of fc.sample(some, 1).flat()) {
       const there = sandbox.copy();
       try {
-        await story(there, instant);
+        await story(there, boundary);
       } catch (error) {
-        throw new Error(`killed after ${instant} ms: ${String(error)}`, { cause: error });
+        throw new Error(`killed ${boundaryText(boundary)}: ${String(error)}`, { cause: error });
       } finally {
         await there.close();
       }
     }
   }
 
-  async function killedAfter(command: Command, ms: number): Promise<boolean> {
-    await Promise.race([sleep(ms), command.finished]);
-    const wasRunning = !command.hasEnded;
+  async function killedAt(there: Sandbox, at: Boundary, start: () => Command): Promise<void> {
+    const command = await startUpTo(there, at, start, { aim: aimAtMachine });
     await command.killTree();
-    return wasRunning;
   }
 
   const idsIn = (there: Sandbox) => there.alive().map(({ id }) => id);
@@ -59,30 +98,33 @@ describe("a running cluster is not lost", function () {
     there.start("rollback", demoStack, "--yes", ...args).finished;
 
   it("by a failing adoption of its lost state", () =>
-    told(2_500, async (there, killMs) => {
-      await there.capstan(0, "local", "kill", "web-0");
-      const healthy = idsIn(there);
-      there.loseState(demoStack);
-      await there.fault("create", "fail", "--name", "web-0");
-      await there.up(1, "--adopt");
-      mustStill(there, healthy);
-      there.loseState(demoStack);
-      await there.fault("create", "fail", "--name", "web-0");
-      if (!(await killedAfter(there.startUp("--adopt"), killMs))) return;
-      const { code } = await rollback(there);
-      assert.ok(code === 0 || code === 1, `rollback ends with ${String(code)}`);
-      mustStill(there, healthy);
-      await there.capstan(0, "local", "fault", "--clear");
-      await there.up(0, "--adopt");
-      mustStill(there, healthy);
-      await there.assertSound(demoStack);
-    }));
+    told(
+      [...early, call("after", "list", "db-0"), call("after", "get", "web-0")],
+      async (there, at) => {
+        await there.capstan(0, "local", "kill", "web-0");
+        const healthy = idsIn(there);
+        there.loseState(demoStack);
+        await there.fault("create", "fail", "--name", "web-0");
+        await there.up(1, "--adopt");
+        mustStill(there, healthy);
+        there.loseState(demoStack);
+        await there.fault("create", "fail", "--name", "web-0");
+        await killedAt(there, at, () => there.startUp("--adopt"));
+        const { code } = await rollback(there);
+        assert.ok(code === 0 || code === 1, `rollback ends with ${String(code)}`);
+        mustStill(there, healthy);
+        await there.capstan(0, "local", "fault", "--clear");
+        await there.up(0, "--adopt");
+        mustStill(there, healthy);
+        await there.assertSound(demoStack);
+      },
+    ));
 
   it("by an adoption with other manifests, which leaves nothing in no record", () =>
-    told(2_500, async (there, killMs) => {
+    told([...early, ...adopting], async (there, at) => {
       there.loseState(demoStack);
       there.write(larger);
-      await killedAfter(there.startUp("--adopt"), killMs);
+      await killedAt(there, at, () => there.startUp("--adopt"));
       await there.up(0, "--adopt");
       await there.plan(0);
       await there.assertSound(demoStack);
@@ -90,9 +132,9 @@ describe("a running cluster is not lost", function () {
     }));
 
   it("by a rollback of an interrupted destroy, as long as its control plane stands", () =>
-    told(3_000, async (there, killMs) => {
+    told([...early, ...destroying], async (there, at) => {
       const member = there.hostOf("cp-0").id;
-      await killedAfter(there.start("destroy", demoStack, "--yes"), killMs);
+      await killedAt(there, at, () => there.start("destroy", demoStack, "--yes"));
       const begun = there.ledgerEnd();
       const { code, stdout, stderr } = await rollback(there);
       if (idsIn(there).includes(member)) {
@@ -103,7 +145,7 @@ describe("a running cluster is not lost", function () {
         await there.assertSound(demoStack);
         return;
       }
-      // It ended before anybody killed it, or is past its point of no return.
+      // It is past its point of no return.
       assert.ok(code === 65 || stderr.includes("it was destroyed at"), stdout + stderr);
       assert.deepEqual(there.mutations(begun), []);
       await there.capstan(0, "destroy", demoStack, "--yes");
@@ -111,10 +153,10 @@ describe("a running cluster is not lost", function () {
     }));
 
   it("by the same rollback again, however it was interrupted", () =>
-    told(3_000, async (there, killMs) => {
+    told([...early, ...rollingBack], async (there, at) => {
       there.write(tagged);
       await there.up();
-      await killedAfter(there.start("rollback", demoStack, "--yes"), killMs);
+      await killedAt(there, at, () => there.start("rollback", demoStack, "--yes"));
       assert.equal((await rollback(there)).code, 0);
       const reached = there.ledgerEnd();
       assert.equal((await rollback(there)).code, 0);
@@ -125,20 +167,23 @@ describe("a running cluster is not lost", function () {
     }));
 
   it("by taking a member back from where its plan knew no way back", () =>
-    told(4_000, async (there, killMs) => {
-      const member = there.hostOf("cp-0").id;
-      there.write({
-        machines: { ...usual.machines, "cp-0": { controlPlane: true, diskGib: 60 }, "web-1": {} },
-      });
-      const { stdout } = await there.plan(2);
-      assert.match(stdout, /Undo: only until LocalHost\/cp-0-\S+ is updated/);
-      await there.fault("create", "fail", "--name", "web-1", "--times", "2");
-      await there.up(4);
-      await killedAfter(there.startUp(), killMs);
-      assert.equal((await rollback(there)).code, 65);
-      await there.capstan(0, "local", "fault", "--clear");
-      await there.up();
-      assert.equal(there.hostOf("cp-0").id, member);
-      await there.assertSound(demoStack);
-    }));
+    told(
+      [call("after", "list"), call("after", "list", "web-1"), ...around("get", "web-1")],
+      async (there, at) => {
+        const member = there.hostOf("cp-0").id;
+        there.write({
+          machines: { ...usual.machines, "cp-0": { controlPlane: true, diskGib: 60 }, "web-1": {} },
+        });
+        const { stdout } = await there.plan(2);
+        assert.match(stdout, /Undo: only until LocalHost\/cp-0-\S+ is updated/);
+        await there.fault("create", "fail", "--name", "web-1", "--times", "2");
+        await there.up(4);
+        await killedAt(there, at, () => there.startUp());
+        assert.equal((await rollback(there)).code, 65);
+        await there.capstan(0, "local", "fault", "--clear");
+        await there.up();
+        assert.equal(there.hostOf("cp-0").id, member);
+        await there.assertSound(demoStack);
+      },
+    ));
 });

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
 import { stopOutsideOf } from "../scenario/cloud-faults.js";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
@@ -10,6 +9,7 @@ import { S3Server } from "../scenario/s3-server.js";
 import { type Sandbox, sharedBackend, type StateBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { WatchRig, watchArguments } from "../scenario/watch-rig.js";
+import { ApiServer } from "../support/api-server.js";
 import { Postgres } from "../support/postgres.js";
 import { scratchFolder } from "../support/scratch.js";
 
@@ -35,6 +35,7 @@ const backends: Readonly<Record<string, () => Promise<Served>>> = {
 
 describe("a leader that is frozen in a pass, with another one on another machine", () => {
   const scratch = scratchFolder();
+  let server: ApiServer;
   let rig: WatchRig;
   let there: Sandbox;
   let objects: BackendObjects;
@@ -46,12 +47,16 @@ describe("a leader that is frozen in a pass, with another one on another machine
     const passphrase = join(scratch.path, "passphrase");
     writeFileSync(passphrase, "a passphrase for tests\n");
     const withKey = { ...env, PULUMI_CONFIG_PASSPHRASE_FILE: passphrase };
-    rig = await WatchRig.start(three, { backend: sharedBackend(url, withKey) });
+    rig = await WatchRig.start(three, { server, backend: sharedBackend(url, withKey) });
     there = await rig.elsewhere();
     const reached = backendObjects(url, env);
     assert.ok(reached !== undefined);
     objects = reached;
   };
+  before(async () => {
+    server = await ApiServer.start();
+  });
+  after(() => server.stop());
   afterEach(async () => {
     await objects.close();
     await there.close();
@@ -96,8 +101,9 @@ describe("a leader that is frozen in a pass, with another one on another machine
       await there.assertSound(demoStack);
       const settled = await checkpoint();
       process.kill(first.pid, "SIGCONT");
-      await until("it has seen that it leads no more", () => /lost|follows/.test(first.said));
-      await setTimeout(2_000);
+      // It follows once all that it did as leader has ended.
+      const follows = /leads no more[^]*"follows"/;
+      await until("it has seen that it leads no more", () => follows.test(first.said));
       assert.equal(await checkpoint(), settled);
       await rig.untilRunning("demo", 3);
       await there.assertSound(demoStack);

@@ -56,7 +56,7 @@ describe("two who own clusters of one name", function () {
   it("are API servers: the second works neither on the first one's stack nor in its cloud", async () => {
     const rig = await WatchRig.start(pair);
     close.push(() => rig.stop());
-    const server = await ApiServer.start({ controllers: true });
+    const server = await ApiServer.start({ isEmpty: true });
     close.push(() => server.stop());
     rig.watch();
     await rig.applyManifests();

@@ -4,6 +4,7 @@ import { clearFaults, killAllHosts, setWideFault } from "../scenario/cloud-fault
 import type { ScenarioCluster } from "../scenario/manifests.js";
 import { until } from "../scenario/until.js";
 import { WatchRig } from "../scenario/watch-rig.js";
+import { ApiServer } from "../support/api-server.js";
 
 const five: ScenarioCluster = {
   machines: { "cp-0": { controlPlane: true } },
@@ -11,14 +12,19 @@ const five: ScenarioCluster = {
 };
 
 describe("capstan watch where something is wrong", () => {
+  let server: ApiServer;
   let rig: WatchRig;
+  before(async () => {
+    server = await ApiServer.start();
+  });
+  after(() => server.stop());
   afterEach(() => rig.stop());
 
   const statusOf = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
     (await rig.get("cluster", name)).status ?? {};
 
   it("touches nothing when everything is gone at once, until somebody says that it is true", async () => {
-    rig = await WatchRig.start(five);
+    rig = await WatchRig.start(five, { server });
     await rig.watchLeading();
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
@@ -42,7 +48,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("takes an edit back that fails, keeps what ran, and takes the corrected one", async () => {
-    rig = await WatchRig.start(five);
+    rig = await WatchRig.start(five, { server });
     await rig.watchLeading("--timeout", "20");
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
@@ -82,7 +88,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("is not kept from a healthy cluster by more broken ones than it has engines, and does not try those over and over", async () => {
-    rig = await WatchRig.start(five);
+    rig = await WatchRig.start(five, { server });
     // One engine: had a broken cluster kept it, no other one would come about.
     await rig.watchLeading("--engines", "1", "--timeout", "600");
     const broken = ["broken-1", "broken-2"];
@@ -106,7 +112,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("changes one cluster while others never get rid of their hosts", async () => {
-    rig = await WatchRig.start(five);
+    rig = await WatchRig.start(five, { server });
     await rig.watchLeading("--engines", "2", "--timeout", "600");
     const stuck = ["stuck-1", "stuck-2"];
     const many = String(1_000_000);
@@ -136,7 +142,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("shows a call that the cloud refuses where it failed, and tells of it there", async () => {
-    rig = await WatchRig.start({ example: "quickstart" });
+    rig = await WatchRig.start({ example: "quickstart" }, { server });
     await rig.watchLeading();
     await rig.applyManifests();
     await rig.untilRunning("quickstart", 3);
@@ -176,10 +182,8 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("refuses a wrong object alone, says why, and keeps its cluster", async () => {
-    rig = await WatchRig.start({
-      machines: { "cp-0": { controlPlane: true } },
-      deployments: { workers: { replicas: 1 } },
-    });
+    const two: ScenarioCluster = { ...five, deployments: { workers: { replicas: 1 } } };
+    rig = await WatchRig.start(two, { server });
     await rig.watchLeading();
     await rig.applyManifests();
     await rig.untilRunning("demo", 2);
@@ -210,7 +214,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("makes nothing for a Cluster that is wrong, and says why", async () => {
-    rig = await WatchRig.start(five);
+    rig = await WatchRig.start(five, { server });
     await rig.watchLeading();
     await rig.server.apply(clusterText("odd", { bootMs: "soon" }));
     const { errorMessage, errorReason } = await until("it is refused", async () => {
@@ -225,7 +229,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("waits for capstan install, and says so in one line", async () => {
-    rig = await WatchRig.start({ example: "quickstart" }, {}, false);
+    rig = await WatchRig.start({ example: "quickstart" }, { isEmpty: true });
     const watcher = rig.watch();
     await until("it says so", () => watcher.said.includes("waits for capstan install"));
     await rig.sandbox.capstan(0, "install");
@@ -239,7 +243,7 @@ describe("capstan watch where something is wrong", () => {
   });
 
   it("shows the truth again when somebody writes over it, without a fight", async () => {
-    rig = await WatchRig.start(five, { auditLog: true });
+    rig = await WatchRig.start(five, { server });
     await rig.watchLeading();
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);

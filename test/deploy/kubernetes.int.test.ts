@@ -5,7 +5,8 @@ import { AuthorizationV1Api } from "@kubernetes/client-node";
 import { eventsInApiServer } from "../../src/kube/event-store.js";
 import type { EventRequest } from "../../src/kube/event-names.js";
 import { leaseInApiServer, leaseName } from "../../src/kube/lease-store.js";
-import { ApiServer, type ApiUser } from "../support/api-server.js";
+import { ApiServer } from "../support/api-server.js";
+import type { ApiUser } from "../support/api-user.js";
 import { deploymentSpec, manifestFolder, manifestsIn, root } from "./manifests.js";
 
 const namespace = "capstan-system";

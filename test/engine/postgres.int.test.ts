@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ensurePulumi } from "#toolchain";
 import { type BackendObjects, backendObjects } from "../../src/engine/backend/backend-objects.js";
@@ -12,33 +13,43 @@ import { systemClock } from "../../src/provider/clock.js";
 
 import type { Command } from "../scenario/command.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
-import { Sandbox, sharedBackend } from "../scenario/sandbox.js";
+import { Sandbox, sharedBackend, type StateBackend } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
+import { removeFolder } from "../support/folders.js";
+import { freePorts } from "../support/free-ports.js";
 import { onlyLocal } from "../support/manifests.js";
 import { Postgres } from "../support/postgres.js";
-import { scratchFolder } from "../support/scratch.js";
 
 const pair: ScenarioCluster = { machines: { "cp-0": { controlPlane: true }, "worker-0": {} } };
 const three: ScenarioCluster = { machines: { ...pair.machines, "worker-1": {} } };
 
+/** Has the pair when the tests begin. Each test works on a copy: nothing may be connected to what is copied. */
+const preparedDatabase = "prepared";
+
 describe("two machines on one PostgreSQL", () => {
-  const scratch = scratchFolder();
+  let folder: string;
   let postgres: Postgres;
+  let prepared: Sandbox;
+  let databases = 0;
+  let url: string;
   let here: Sandbox;
   let there: Sandbox;
   let objects: BackendObjects;
 
-  /** What each machine has of its own: manifests and a state folder. They share all the rest. */
-  const machine = (passphraseFile: string, url = postgres.url): Promise<Sandbox> => {
-    const env = { ...postgres.env, PULUMI_CONFIG_PASSPHRASE_FILE: passphraseFile };
-    return Sandbox.make(pair, { backend: sharedBackend(url, env) });
-  };
-
   const passphraseFile = (name: string): string => {
-    const file = join(scratch.path, name);
+    const file = join(folder, name);
     writeFileSync(file, `${name}, a passphrase for tests\n`);
     return file;
   };
+
+  /** In the database of the test, unless another one is named. */
+  const backendAt = (at: string, passphrase = "shared"): StateBackend => {
+    const key = { PULUMI_CONFIG_PASSPHRASE_FILE: passphraseFile(passphrase) };
+    return sharedBackend(at, { ...postgres.env, ...key });
+  };
+
+  /** What each machine has of its own: manifests and a state folder. They share all the rest. */
+  const machine = (backend: StateBackend): Promise<Sandbox> => Sandbox.make(pair, { backend });
 
   /** One cloud for both, as a cloud is. */
   const shareCloud = (other: Sandbox): void => {
@@ -46,26 +57,38 @@ describe("two machines on one PostgreSQL", () => {
     symlinkSync(here.cloudFile, other.cloudFile);
   };
 
-  beforeEach(async () => {
+  before(async () => {
+    folder = mkdtempSync(join(tmpdir(), "capstan-"));
     postgres = await Postgres.start();
-    const reached = backendObjects(postgres.url, postgres.env);
+    await postgres.createDatabase(preparedDatabase);
+    const first = backendAt(postgres.urlOf(preparedDatabase));
+    prepared = await machine({ ...first, copy: () => backendAt(url) });
+    await prepared.up();
+  });
+  after(async () => {
+    await prepared.close();
+    await postgres.stop();
+    removeFolder(folder);
+  });
+
+  beforeEach(async () => {
+    databases += 1;
+    const database = `test_${databases}`;
+    await postgres.copyStacks(preparedDatabase, database);
+    url = postgres.urlOf(database);
+    const reached = backendObjects(url, postgres.env);
     assert.ok(reached !== undefined);
     objects = reached;
-    const file = passphraseFile("shared");
-    here = await machine(file);
-    there = await machine(file);
+    here = prepared.copy();
+    there = await machine(backendAt(url));
     shareCloud(there);
   });
-  afterEach(async () => {
-    await Promise.all([here.close(), there.close(), objects.close()]);
-    await postgres.stop();
-  });
+  afterEach(() => Promise.all([here.close(), there.close(), objects.close()]));
 
   const noted = () => objects.list(`.capstan/engines/capstan/${demoStack}`);
   const checkpoint = () => objects.read(`.pulumi/stacks/capstan/${demoStack}.json`);
 
   it("work on one stack in turns", async () => {
-    await here.up();
     const { stdout } = await there.capstan(0, "status", demoStack);
     assert.match(stdout, /revision 1[^]*worker-0 +ready/);
     await there.plan(0);
@@ -85,8 +108,7 @@ describe("two machines on one PostgreSQL", () => {
   });
 
   /** A command of this machine hangs in a pass that makes worker-1, as both machines want it. */
-  const hangHere = async (): Promise<Command> => {
-    await here.up();
+  const hangHere = (): Promise<Command> => {
     here.write(three);
     there.write(three);
     return here.startHanging({ call: "create", mode: "hangAfter", name: "worker-1" });
@@ -95,10 +117,13 @@ describe("two machines on one PostgreSQL", () => {
   it("keep out of each other's passes, and go on after each other's death", async () => {
     const hanging = await hangHere();
     const before = here.ledgerEnd();
+    const written = await checkpoint();
+    assert.ok(written !== undefined);
     const { stderr } = await there.up(5);
     assert.match(stderr, /it is locked by .* a Pulumi engine, since /);
     assert.deepEqual(here.mutations(before), []);
     await there.plan(2);
+    assert.deepEqual(await checkpoint(), written, "who is refused, or only asks, writes nothing");
     await hanging.killTree();
     // Its engine is noted beside its lock, and this machine sees that it is dead.
     await there.up();
@@ -111,7 +136,6 @@ describe("two machines on one PostgreSQL", () => {
   for (const isBack of [true, false]) {
     const when = isBack ? "is there again while the pass goes on" : "is away when the pass ends";
     it(`lose nothing when PostgreSQL breaks down in a pass, and ${when}`, async () => {
-      await here.up();
       here.write(three);
       there.write(three);
       await here.fault("create", "late", "--name", "worker-1", "--ms", "600000");
@@ -143,7 +167,7 @@ describe("two machines on one PostgreSQL", () => {
     await objects.write(key, text.replaceAll(/"boot":"[^"]*"/g, '"boot":"elsewhere"'));
   };
 
-  it("take nothing from a copy of a machine that works, whose machine id is the same", async () => {
+  it("take nothing from a copy of a machine that works, and go on after its death once a person has said so", async () => {
     const hanging = await hangHere();
     await makeCopy();
     const [before, notes] = [here.ledgerEnd(), await noted()];
@@ -152,11 +176,6 @@ describe("two machines on one PostgreSQL", () => {
     assert.deepEqual(await noted(), notes);
     assert.equal(hanging.hasEnded, false);
     await hanging.killTree();
-  });
-
-  it("go on after the death of another machine once a person has said so", async () => {
-    await (await hangHere()).killTree();
-    await makeCopy();
     // Both bear one name and one machine id, and no process there has the engine's pid: that proves nothing of another machine.
     assert.match(
       (await there.up(5)).stderr,
@@ -191,7 +210,7 @@ describe("two machines on one PostgreSQL", () => {
     const env = { ...process.env, ...postgres.env };
     const workspace = new Workspace({
       stateDir: there.state,
-      backend: postgres.url,
+      backend: url,
       pulumiBinDir: binDir,
       env,
     });
@@ -210,7 +229,6 @@ describe("two machines on one PostgreSQL", () => {
   });
 
   it("know of an engine whose command lives and has killed it that it has ended, by its note beside the lock", async () => {
-    await here.up();
     const { binDir: pulumiBinDir, bin: pulumi } = await ensurePulumi();
     const file = passphraseFile("shared");
     const env = { ...process.env, ...postgres.env, PULUMI_CONFIG_PASSPHRASE_FILE: file };
@@ -219,7 +237,7 @@ describe("two machines on one PostgreSQL", () => {
     const engineFrom = (state: string, term: LeaseTerm) => {
       const workspace = new Workspace({
         stateDir: state,
-        backend: postgres.url,
+        backend: url,
         pulumiBinDir,
         env,
       });
@@ -245,49 +263,8 @@ describe("two machines on one PostgreSQL", () => {
     assert.deepEqual([await locks(), await notes()], [[], []]);
   });
 
-  it("are not disturbed by one who only asks, nor by one who is refused", async () => {
-    const hanging = await hangHere();
-    const written = await checkpoint();
-    assert.ok(written !== undefined);
-    await there.up(5);
-    assert.deepEqual(await checkpoint(), written);
-    await hanging.killTree();
-  });
-
-  it("undo nothing of each other's when both are at it between two passes", async () => {
-    const slow: ScenarioCluster = {
-      machines: { "cp-0": { controlPlane: true, bootMs: 6_000 }, "worker-0": {} },
-    };
-    here.write(slow);
-    there.write(slow);
-    const first = here.startUp();
-    await until("the first one waits for its host", () =>
-      first.said.includes("waiting for 1 host"),
-    );
-    const second = there.startUp();
-    const outcomes = await Promise.all([first.finished, second.finished]);
-    const text = outcomes.map(({ stdout, stderr }) => `${stdout}\n${stderr}`).join("\n");
-    // Whoever begins a pass just between two of the other's finds that one's work done: then both end well.
-    const [ended, other] = outcomes.map(({ code }) => code ?? -1).sort((a, b) => a - b);
-    assert.equal(ended, 0, text);
-    if (other !== 0) {
-      assert.equal(other, 5, text);
-      assert.match(text, /it is locked by|somebody else has changed it/);
-    }
-    await here.assertSound(demoStack);
-    await here.plan(0);
-    await there.plan(0);
-    const calls = here.mutations(0).map(({ call }) => call);
-    assert.deepEqual(
-      calls.filter((call) => call !== "create"),
-      [],
-      "nothing was taken back",
-    );
-  });
-
   it("need the same passphrase, and say so without the password", async () => {
-    await here.up();
-    const stranger = await machine(passphraseFile("another"), postgres.urlWithPassword);
+    const stranger = await machine(backendAt(postgres.withPassword(url), "another"));
     try {
       shareCloud(stranger);
       const before = here.ledgerEnd();
@@ -304,8 +281,9 @@ describe("two machines on one PostgreSQL", () => {
   });
 
   it("say what is wrong with the server, without the password", async () => {
-    await postgres.stop();
-    const stranger = await machine(passphraseFile("shared"), postgres.urlWithPassword);
+    const [port = 0] = await freePorts(1);
+    const nowhere = postgres.urlWithPassword.replace(`:${postgres.port}/`, `:${port}/`);
+    const stranger = await machine(backendAt(nowhere));
     try {
       const { stdout, stderr } = await stranger.plan(1);
       assert.match(stderr, /postgres:\/\/owner:\*\*\*@127.*connection refused/);

@@ -7,8 +7,7 @@ import { saidBy, within } from "../../src/kube/requests.js";
 import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { until } from "../scenario/until.js";
-import type { ApiServer } from "../support/api-server.js";
-import { serverWithKinds } from "../support/server-with-kinds.js";
+import { ApiServer } from "../support/api-server.js";
 import {
   cluster,
   localProvider,
@@ -235,7 +234,7 @@ describe("an API server and the command line", () => {
   let server: ApiServer;
 
   before(async () => {
-    server = await serverWithKinds();
+    server = await ApiServer.start();
     for (const { base } of bases) {
       await until("objects are taken", async () => (await refusalOfServer(base)) === "");
     }

@@ -110,7 +110,7 @@ describe("an API server that knows none of our kinds", () => {
   let place: Place;
 
   before(async () => {
-    place = new Place(await ApiServer.start({ users: { somebody: [] } }));
+    place = new Place(await ApiServer.start({ isEmpty: true, users: { somebody: [] } }));
   });
   after(() => place.server.stop());
   // Whatever is tried here, nothing comes of it.
@@ -169,7 +169,7 @@ describe("an API server that knows our kinds", () => {
   const kubectl = (...args: string[]) => place.kubectl(...args);
 
   before(async () => {
-    place = new Place(await ApiServer.start());
+    place = new Place(await ApiServer.start({ isEmpty: true }));
     installed = await place.capstan(0, "install");
   });
   after(() => place.server.stop());

@@ -12,7 +12,7 @@ import { projectionOf } from "../../src/kube/projection.js";
 import { noCertificates } from "../../src/source/certificate-report.js";
 import type { ClusterView } from "../../src/source/cluster-view.js";
 import { until } from "../scenario/until.js";
-import type { ApiServer } from "../support/api-server.js";
+import { ApiServer } from "../support/api-server.js";
 import { viewOf } from "../support/cluster-views.js";
 import { FakeEngine } from "../support/fake-engine.js";
 import { removeFolder } from "../support/folders.js";
@@ -24,7 +24,6 @@ import {
   machineDeployment,
   type Manifest,
 } from "../support/manifests.js";
-import { serverWithKinds } from "../support/server-with-kinds.js";
 import { changed } from "./refusals.js";
 
 const shown: readonly Kind[] = ["Cluster", "Machine", "MachineSet", "MachineDeployment"];
@@ -51,7 +50,7 @@ describe("objects that Capstan shares with users and other controllers", functio
   let engine: FakeEngine;
   let folder: string;
   before(async () => {
-    server = await serverWithKinds();
+    server = await ApiServer.start();
     api = new KubeApi(server.config);
     engine = await FakeEngine.running(desiredOf(objects));
     folder = mkdtempSync(join(tmpdir(), "capstan-owners-"));

@@ -14,8 +14,7 @@ import { readDesired } from "../../src/manifest/desired.js";
 import { diagnosticText } from "../../src/manifest/diagnostic.js";
 import { emptyState } from "../../src/records/prior-state.js";
 import { until } from "../scenario/until.js";
-import type { ApiServer } from "../support/api-server.js";
-import { serverWithKinds } from "../support/server-with-kinds.js";
+import { ApiServer } from "../support/api-server.js";
 import { firstPlan } from "../support/first-plan.js";
 import { cluster, localProvider, type Manifest, textOf } from "../support/manifests.js";
 import { fieldsIn, fieldsOf, fieldSamples, objectsOfSample } from "./field-samples.js";
@@ -37,7 +36,7 @@ describe("every field that users write", () => {
   let server: ApiServer;
 
   before(async () => {
-    server = await serverWithKinds();
+    server = await ApiServer.start();
     await until("objects are taken", () =>
       create({ ...cluster(), metadata: { name: "first", namespace: "default" } }).then(
         () => true,

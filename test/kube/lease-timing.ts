@@ -5,10 +5,10 @@ import type { LeaseTiming } from "../../src/kube/lease-steps.js";
  * seconds loses none by that.
  */
 export const contenderTiming: LeaseTiming = {
-  durationMs: 15_000,
+  durationMs: 10_000,
   renewEveryMs: 500,
-  renewDeadlineMs: 11_000,
+  renewDeadlineMs: 7_000,
   safetyMs: 500,
   retryEveryMs: 250,
-  callTimeoutMs: 5_000,
+  callTimeoutMs: 3_500,
 };

@@ -4,8 +4,7 @@ import { KubeApi } from "../../src/kube/api.js";
 import { keepConnections } from "../../src/kube/kept-connections.js";
 import { ObjectCache } from "../../src/kube/object-cache.js";
 import { until } from "../scenario/until.js";
-import type { ApiServer } from "../support/api-server.js";
-import { serverWithKinds } from "../support/server-with-kinds.js";
+import { ApiServer } from "../support/api-server.js";
 import { cluster, machine, textOf } from "../support/manifests.js";
 import { TcpRelay } from "../support/tcp-relay.js";
 
@@ -25,7 +24,7 @@ describe("ObjectCache on an API server", () => {
   let troubles: number;
 
   before(async () => {
-    server = await serverWithKinds();
+    server = await ApiServer.start();
   });
   after(() => server.stop());
   beforeEach(async () => {

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiServer, type ApiServerOptions } from "../support/api-server.js";
 import { asOnMachine } from "./another-machine.js";
+import { clearServer } from "./clear-server.js";
 import type { Command } from "./command.js";
 import { CountedPulumi } from "./counted-pulumi.js";
 import { Sandbox, type SandboxSource, type StateBackend } from "./sandbox.js";
@@ -27,6 +28,14 @@ export interface ShownObject {
 /** Of a controller in a test. */
 export const watchArguments = ["--json", "--period", "1", "--providers", "local,aws"] as const;
 
+export interface RigOptions extends ApiServerOptions {
+  readonly backend?: StateBackend;
+  /** More of the environment of commands. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** An API server of several tests: the rig clears it as it stops, and says nothing of how it is started. */
+  readonly server?: ApiServer;
+}
+
 const apiPath = "/apis/cluster.k8s.io/v1alpha1";
 /** Resources by the names that kubectl takes. */
 const resources = {
@@ -43,31 +52,25 @@ export class WatchRig {
     readonly sandbox: Sandbox,
     readonly pulumi: CountedPulumi,
     private readonly folder: string,
+    /** Of the API server, once no command runs any more. */
+    private readonly leave: () => Promise<void>,
   ) {}
 
-  /** `isInstalled`: the API server knows our kinds. */
-  static async start(
-    source: SandboxSource,
-    options: ApiServerOptions & {
-      readonly backend?: StateBackend;
-      /** More of the environment of commands. */
-      readonly env?: Readonly<Record<string, string>>;
-    } = {},
-    isInstalled = true,
-  ): Promise<WatchRig> {
+  /** On an API server of its own, unless it is given one. */
+  static async start(source: SandboxSource, options: RigOptions = {}): Promise<WatchRig> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-"));
-    const { backend, env: more = {}, ...ofServer } = options;
-    const server = await ApiServer.start({ controllers: true, ...ofServer });
+    const { backend, env: more = {}, server: given, ...ofServer } = options;
+    const server = given ?? (await ApiServer.start({ controllers: true, ...ofServer }));
+    const leave = () => (given === undefined ? server.stop() : clearServer(given));
     const pulumi = await CountedPulumi.in(folder);
     const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program, ...more };
     const sandbox = await Sandbox.make(source, { env, ...(backend && { backend }) });
-    if (isInstalled) await sandbox.capstan(0, "install");
-    return new WatchRig(server, sandbox, pulumi, folder);
+    return new WatchRig(server, sandbox, pulumi, folder, leave);
   }
 
   async stop(): Promise<void> {
     await this.sandbox.close();
-    await this.server.stop();
+    await this.leave();
     removeFolder(this.folder);
   }
 

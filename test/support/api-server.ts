@@ -1,18 +1,17 @@
 import assert from "node:assert/strict";
-import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { once } from "node:events";
-import type { IncomingMessage } from "node:http";
+import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { get } from "node:https";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { setTimeout as wait } from "node:timers/promises";
-import { KubeConfig } from "@kubernetes/client-node";
+import type { KubeConfig } from "@kubernetes/client-node";
 import { findKubernetes } from "#kubernetes";
+import { installDefinitions } from "../../src/kube/install.js";
 import { until } from "../scenario/until.js";
+import { ApiUser, type KubectlResult } from "./api-user.js";
 import { type ServerCertificate, writeKey, writeServerCertificate } from "./certificates.js";
 import { freePorts } from "./free-ports.js";
+import { copyEtcd, installedDefinitions, savedEtcd } from "./saved-etcd.js";
 import { Servers } from "./servers.js";
 
 export interface ApiServerOptions {
@@ -20,15 +19,13 @@ export interface ApiServerOptions {
   readonly auditLog?: boolean;
   /** Runs the controllers that delete namespaces' content and dependents and count for disruption budgets. */
   readonly controllers?: boolean;
+  /**
+   * Begins with an empty etcd: without our kinds, and with UIDs that no other API server has. Left out,
+   * the API server knows our kinds, and shares the UIDs of its first namespaces with all such ones.
+   */
+  readonly isEmpty?: boolean;
   /** Users besides `admin`, by name, and their groups. What a user may do is up to RBAC. */
   readonly users?: Readonly<Record<string, readonly string[]>>;
-}
-
-/** What kubectl said and how it ended. */
-export interface KubectlResult {
-  readonly code: number;
-  readonly stdout: string;
-  readonly stderr: string;
 }
 
 /** Some fields of an event of the group audit.k8s.io/v1: one stage of one request. */
@@ -71,98 +68,8 @@ const controllers = [
 ].join(",");
 
 const readyDeadlineMs = 180_000;
-const kubectlTimeoutMs = 200_000;
-/** How long a server is asked again that has no time, or has only just learnt of a kind. */
-const readPatienceMs = 60_000;
-
-/** Someone who may ask the API server. */
-export class ApiUser {
-  /** A file for kubectl and for the product. */
-  readonly kubeconfig: string;
-  readonly config = new KubeConfig();
-
-  constructor(
-    private readonly binDir: string,
-    private readonly folder: string,
-    readonly name: string,
-    private readonly access: {
-      readonly url: string;
-      readonly authority: string;
-      readonly token: string;
-    },
-  ) {
-    const { url, authority, token } = access;
-    this.config.loadFromOptions({
-      clusters: [{ name: "test", server: url, caData: readFileSync(authority, "base64") }],
-      users: [{ name, token }],
-      contexts: [{ name, cluster: "test", user: name }],
-      currentContext: name,
-    });
-    this.kubeconfig = join(folder, `${name}.kubeconfig`);
-    writeFileSync(this.kubeconfig, this.config.exportConfig(), { mode: 0o600 });
-  }
-
-  /** Runs kubectl to its end, whatever that is. */
-  kubectl(...args: string[]): Promise<KubectlResult> {
-    return this.runKubectl(args, "");
-  }
-
-  /** `kubectl apply` of manifests as text; fails unless it succeeds. */
-  async apply(manifests: string): Promise<void> {
-    const { code, stderr } = await this.runKubectl(["apply", "-f", "-"], manifests);
-    assert.equal(code, 0, stderr);
-  }
-
-  /**
-   * What the API server answers to a GET of a path, as JSON. For whoever waits: asking again and again
-   * by kubectl takes a processor for itself.
-   */
-  async read(path: string): Promise<unknown> {
-    const giveUpAtMs = Date.now() + readPatienceMs;
-    for (;;) {
-      const isLast = Date.now() > giveUpAtMs;
-      const answer = await this.get(path).catch((error: unknown) => {
-        if (isLast) throw error;
-        return undefined;
-      });
-      const isBusy = answer === undefined || answer.status === 429 || answer.status >= 500;
-      if (answer !== undefined && (isLast || !isBusy)) {
-        assert.equal(answer.status, 200, `GET ${path}: ${answer.body}`);
-        return JSON.parse(answer.body);
-      }
-      await wait(200);
-    }
-  }
-
-  private async get(path: string): Promise<{ readonly status: number; readonly body: string }> {
-    const { url, authority, token } = this.access;
-    const headers = { authorization: `Bearer ${token}` };
-    const request = get(`${url}${path}`, { ca: readFileSync(authority), headers, timeout: 20_000 });
-    request.on("timeout", () => request.destroy(new Error(`no answer to GET ${path}`)));
-    const [response] = (await once(request, "response")) as [IncomingMessage];
-    return { status: response.statusCode ?? 0, body: await text(response) };
-  }
-
-  private runKubectl(args: readonly string[], input: string): Promise<KubectlResult> {
-    const env = {
-      ...process.env,
-      KUBECONFIG: this.kubeconfig,
-      KUBECACHEDIR: join(this.folder, "kubectl"),
-    };
-    return new Promise((resolve) => {
-      const child = execFile(
-        join(this.binDir, "kubectl"),
-        args,
-        { env, timeout: kubectlTimeoutMs, maxBuffer: 64 * 1024 * 1024 },
-        (error, stdout, stderr) => {
-          const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
-          resolve({ code, stdout, stderr: stderr === "" && error ? error.message : stderr });
-        },
-      );
-      child.stdin?.on("error", () => undefined).end(input);
-    });
-  }
-}
+/** Each question is a TLS handshake, and a start takes seconds. */
+const readyPollMs = 100;
 
 /**
  * A real API server with its etcd on loopback, in a folder of its own, with certificates and tokens
@@ -205,10 +112,18 @@ export class ApiServer {
       "no control plane to test with: run npm test, which sets it up, or set CAPSTAN_KUBERNETES " +
         "to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl",
     );
+    const { binDir } = toolchain;
+    const saved = options.isEmpty
+      ? undefined
+      : await savedEtcd(binDir, async (dataDir) => {
+          const first = await ApiServer.start({ isEmpty: true });
+          await first.saveWithKinds(dataDir).finally(() => first.stop());
+        });
     const [api = 0, etcd = 0, peer = 0] = await freePorts(3);
     const servers = new Servers("kube");
     try {
-      const server = new ApiServer(servers, toolchain.binDir, { api, etcd, peer }, options);
+      const server = new ApiServer(servers, binDir, { api, etcd, peer }, options);
+      if (saved !== undefined) copyEtcd(saved, server.dataDir);
       await server.startAll();
       return server;
     } catch (error) {
@@ -303,6 +218,19 @@ export class ApiServer {
     return this.servers.endAll();
   }
 
+  /** Installs our kinds, ends, and leaves its data at a path. */
+  private async saveWithKinds(dataDir: string): Promise<void> {
+    await installDefinitions(this.config, {
+      definitions: installedDefinitions,
+      dryRun: false,
+      force: false,
+      signal: new AbortController().signal,
+      onInstalled: () => {},
+    });
+    for (const name of ["kube-apiserver", "etcd"]) await this.servers.end(name, "SIGTERM");
+    cpSync(this.dataDir, dataDir, { recursive: true });
+  }
+
   private async startAll(): Promise<void> {
     this.startEtcd();
     this.startApiServer();
@@ -313,7 +241,7 @@ export class ApiServer {
   private startEtcd(): void {
     const [client, peer] = [this.ports.etcd, this.ports.peer].map((at) => `http://127.0.0.1:${at}`);
     this.servers.start("etcd", join(this.binDir, "etcd"), [
-      `--data-dir=${this.file("etcd")}`,
+      `--data-dir=${this.dataDir}`,
       `--listen-client-urls=${client}`,
       `--advertise-client-urls=${client}`,
       `--listen-peer-urls=${peer}`,
@@ -327,7 +255,11 @@ export class ApiServer {
   private startApiServer(): void {
     const { authority, certificate, key } = this.certificate;
     const accountsKey = this.file("accounts.key");
-    this.servers.start("kube-apiserver", join(this.binDir, "kube-apiserver"), [
+    const audit = [
+      `--audit-policy-file=${this.file("audit-policy.yaml")}`,
+      `--audit-log-path=${this.file("audit.log")}`,
+    ];
+    const args = [
       `--etcd-servers=http://127.0.0.1:${this.ports.etcd}`,
       "--bind-address=127.0.0.1",
       `--secure-port=${this.ports.api}`,
@@ -342,13 +274,11 @@ export class ApiServer {
       "--disable-admission-plugins=ServiceAccount",
       "--service-cluster-ip-range=10.96.0.0/24",
       "--endpoint-reconciler-type=none",
-      ...(this.options.auditLog
-        ? [
-            `--audit-policy-file=${this.file("audit-policy.yaml")}`,
-            `--audit-log-path=${this.file("audit.log")}`,
-          ]
-        : []),
-    ]);
+      ...(this.options.auditLog ? audit : []),
+    ];
+    // The server lives for minutes and has little garbage: a seventh of its start was for collecting that.
+    const env = { ...process.env, GOGC: "400" };
+    this.servers.start("kube-apiserver", join(this.binDir, "kube-apiserver"), args, { env });
   }
 
   private startControllers(): void {
@@ -371,6 +301,7 @@ export class ApiServer {
         return isReady(`${this.url}/readyz`, authority);
       },
       readyDeadlineMs,
+      readyPollMs,
     ).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.servers.lastLines("kube-apiserver")}`);
     });
@@ -382,6 +313,10 @@ export class ApiServer {
       const names = new Set(items.map(({ metadata }) => metadata.name));
       return ["default", "kube-system"].every((name) => names.has(name));
     });
+  }
+
+  private get dataDir(): string {
+    return this.file("etcd");
   }
 
   private file(name: string): string {

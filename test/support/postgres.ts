@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { Client } from "pg";
 import { findPostgres } from "#postgres";
 import { until } from "../scenario/until.js";
 import { freePorts } from "./free-ports.js";
@@ -36,12 +37,46 @@ export class Postgres {
 
   /** Its URL as Pulumi's backend takes it, without the password, which is in the file of `env`. */
   get url(): string {
-    return `postgres://owner@${this.address}?sslmode=disable`;
+    return this.urlOf("postgres");
+  }
+
+  /** The same of another database. */
+  urlOf(database: string): string {
+    return `postgres://owner@127.0.0.1:${this.port}/${database}?sslmode=disable`;
   }
 
   /** The same with the password in it. */
   get urlWithPassword(): string {
-    return this.url.replace("@", `:${this.password}@`);
+    return this.withPassword(this.url);
+  }
+
+  withPassword(url: string): string {
+    return url.replace("@", `:${this.password}@`);
+  }
+
+  /** Makes an empty database. */
+  createDatabase(name: string): Promise<void> {
+    return this.query("postgres", `CREATE DATABASE ${name}`);
+  }
+
+  /** Makes a database with the stacks that another one holds, to which nothing may be connected. */
+  async copyStacks(database: string, copy: string): Promise<void> {
+    await this.query("postgres", `CREATE DATABASE ${copy} TEMPLATE ${database}`);
+    // Pulumi's keys begin with the name of their database.
+    await this.query(
+      copy,
+      `UPDATE pulumi_state SET key = regexp_replace(key, '^${database}/', '${copy}/')`,
+    );
+  }
+
+  private async query(database: string, text: string): Promise<void> {
+    const client = new Client({ connectionString: this.withPassword(this.urlOf(database)) });
+    await client.connect();
+    try {
+      await client.query(text);
+    } finally {
+      await client.end();
+    }
   }
 
   /** What programs need in their environment to be let in by `url`. */
@@ -76,13 +111,9 @@ export class Postgres {
     return this.servers.endAll();
   }
 
-  private get address(): string {
-    return `127.0.0.1:${this.port}/postgres`;
-  }
-
   private make(): void {
     const { folder } = this.servers;
-    const entry = `127.0.0.1:${this.port}:postgres:owner:${this.password}\n`;
+    const entry = `127.0.0.1:${this.port}:*:owner:${this.password}\n`;
     writeFileSync(this.env.PGPASSFILE, entry, { mode: 0o600 });
     const as = unprivileged();
     const data = join(folder, "data");

@@ -15,10 +15,12 @@ for pid in $pids; do kill -KILL "$pid"; done 2>/dev/null
 [ -z "$pids" ] || sleep 1
 rm -rf "$1"`;
 
-/** The account that a server runs under, if not the test's own. */
+/** What a server is started with, if not with what the test's own process has. */
 export interface RunAs {
+  /** The account that it runs under. */
   readonly uid?: number;
   readonly gid?: number;
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /**
