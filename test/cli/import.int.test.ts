@@ -160,7 +160,7 @@ describe("capstan import", () => {
     for (const way of Object.values(waysOn)) {
       const at = sandbox.copy();
       try {
-        await at.capstan(0, "local", "fault", "--clear");
+        await at.cloud.clearFaults();
         await way(at);
         const calls = callsSince(at).map(([call]) => call);
         assert.deepEqual(

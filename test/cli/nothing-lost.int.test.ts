@@ -60,19 +60,19 @@ describe("a running cluster is not lost", function () {
 
   it("by a failing adoption of its lost state", () =>
     told(2_500, async (there, killMs) => {
-      await there.capstan(0, "local", "kill", "web-0");
+      await there.cloud.kill("web-0");
       const healthy = idsIn(there);
       there.loseState(demoStack);
-      await there.fault("create", "fail", "--name", "web-0");
+      await there.cloud.fault("create", "fail", { name: "web-0" });
       await there.up(1, "--adopt");
       mustStill(there, healthy);
       there.loseState(demoStack);
-      await there.fault("create", "fail", "--name", "web-0");
+      await there.cloud.fault("create", "fail", { name: "web-0" });
       if (!(await killedAfter(there.startUp("--adopt"), killMs))) return;
       const { code } = await rollback(there);
       assert.ok(code === 0 || code === 1, `rollback ends with ${String(code)}`);
       mustStill(there, healthy);
-      await there.capstan(0, "local", "fault", "--clear");
+      await there.cloud.clearFaults();
       await there.up(0, "--adopt");
       mustStill(there, healthy);
       await there.assertSound(demoStack);
@@ -132,11 +132,11 @@ describe("a running cluster is not lost", function () {
       });
       const { stdout } = await there.plan(2);
       assert.match(stdout, /Undo: only until LocalHost\/cp-0-\S+ is updated/);
-      await there.fault("create", "fail", "--name", "web-1", "--times", "2");
+      await there.cloud.fault("create", "fail", { name: "web-1", times: 2 });
       await there.up(4);
       await killedAfter(there.startUp(), killMs);
       assert.equal((await rollback(there)).code, 65);
-      await there.capstan(0, "local", "fault", "--clear");
+      await there.cloud.clearFaults();
       await there.up();
       assert.equal(there.hostOf("cp-0").id, member);
       await there.assertSound(demoStack);

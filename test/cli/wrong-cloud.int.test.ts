@@ -118,7 +118,7 @@ describe("a cluster whose cloud shows nothing of it any more", () => {
   const killAll = async () => {
     const order = ["LocalHost", "LocalLoadBalancer", "LocalNetwork"];
     const alive = sandbox.alive().toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-    for (const { name } of alive) await sandbox.capstan(0, "local", "kill", name);
+    for (const { name } of alive) await sandbox.cloud.kill(name);
   };
   const fingerprintIn = (text: string): string => /--thaw ([0-9a-f]{12})/.exec(text)?.[1] ?? "";
 
@@ -159,7 +159,7 @@ describe("a cluster whose cloud shows nothing of it any more", () => {
   });
 
   it("many machines at once are believed of a cloud that is proven, and the plan says so", async () => {
-    for (const name of ["a", "b", "c"]) await sandbox.capstan(0, "local", "kill", name);
+    for (const name of ["a", "b", "c"]) await sandbox.cloud.kill(name);
     const { stdout } = await sandbox.up();
     assert.match(stdout, /Believed, as this is the recorded cloud: 3 of 4 machines are gone/);
     await sandbox.assertSound(demoStack);

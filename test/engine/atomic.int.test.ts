@@ -41,7 +41,7 @@ describe("an apply that fails", () => {
       const more = { "worker-3": {}, "worker-4": {}, "worker-5": {}, "worker-6": {} };
       const shape = { machines: { ...scenario().machines, ...more } };
       sandbox.write(shape);
-      await sandbox.fault("create", "fail", "--name", failing);
+      await sandbox.cloud.fault("create", "fail", { name: failing });
       const { stderr } = await sandbox.up(1);
       assert.match(stderr, new RegExp(`cannot create LocalHost ${failing}-`));
       assert.match(
@@ -66,14 +66,14 @@ describe("an apply that fails", () => {
 
   it("after a plain pulumi destroy that was refused leaves what that has left", async () => {
     const before = alive();
-    await sandbox.fault("terminate", "deny", "--times", "50");
+    await sandbox.cloud.fault("terminate", "deny", { times: 50 });
     const { stdout } = await sandbox.plain(1, "destroy", demoStack, "--yes", "--skip-preview");
     assert.match(stdout, /1 deleted/, "its first deletion is that of the revision");
-    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.cloud.clearFaults();
     assert.match((await sandbox.plan(2)).stdout, /nothing to change; .* is put in order/);
     const { machines } = scenario();
     sandbox.write({ machines: { ...machines, "worker-3": {} } });
-    await sandbox.fault("create", "fail", "--name", "worker-3");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-3" });
     assert.match((await sandbox.up(1)).stderr, /is as revision 1 left it, recorded as revision 3/);
     await assertAsBefore(before);
   });
@@ -81,7 +81,7 @@ describe("an apply that fails", () => {
   it("half way through an update brings every machine back to what it was", async () => {
     const before = alive();
     sandbox.write(scenario({ kubelet: "1.34.3", tags: { wave: "two" } }));
-    await sandbox.fault("update", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("update", "fail", { name: "worker-1" });
     const { stderr } = await sandbox.up(1);
     assert.match(stderr, /cannot update LocalHost worker-1-/);
     await assertAsBefore(before);
@@ -93,7 +93,7 @@ describe("an apply that fails", () => {
     sandbox.write(scenario({ diskGib: 40 }));
     const { stdout } = await sandbox.plan(2);
     assert.match(stdout, /Undo: .*3 of them by making something new/);
-    await sandbox.fault("update", "fail", "--name", "worker-2");
+    await sandbox.cloud.fault("update", "fail", { name: "worker-2" });
     await sandbox.up(1);
     for (const machine of Object.keys(workers())) {
       assert.equal(sandbox.hostOf(machine).spec["diskGib"], 20, machine);
@@ -104,7 +104,7 @@ describe("an apply that fails", () => {
   it("in a replacement keeps the hosts that were", async () => {
     const before = alive();
     sandbox.write(scenario({ size: "large" }));
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     await sandbox.up(1);
     await assertAsBefore(before);
   });
@@ -112,7 +112,7 @@ describe("an apply that fails", () => {
   it("by a host that never boots is taken back when the time is over", async () => {
     const before = alive();
     sandbox.write({ machines: { ...scenario().machines, "worker-3": {} } });
-    await sandbox.fault("create", "neverBoots", "--name", "worker-3");
+    await sandbox.cloud.fault("create", "neverBoots", { name: "worker-3" });
     const { stderr } = await sandbox.up(1, "--timeout", "1");
     assert.match(stderr, /not ready after 1 s: LocalHost\/worker-3-/);
     await assertAsBefore(before);
@@ -121,7 +121,7 @@ describe("an apply that fails", () => {
   it("by its deadline is taken back too", async () => {
     const before = alive();
     sandbox.write({ machines: { ...scenario().machines, "worker-3": {} } });
-    await sandbox.fault("create", "slowBoot", "--name", "worker-3", "--ms", "600000");
+    await sandbox.cloud.fault("create", "slowBoot", { name: "worker-3", ms: 600_000 });
     const { stderr } = await sandbox.up(1, "--deadline", "15");
     assert.match(stderr, /not ready|not done by its deadline/);
     await assertAsBefore(before);
@@ -131,7 +131,7 @@ describe("an apply that fails", () => {
     sandbox.write({
       machines: { "cp-0": { ...member, kubelet: "1.35.0" }, ...workers(), "worker-3": {} },
     });
-    await sandbox.fault("create", "fail", "--name", "worker-3");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-3" });
     const { stderr } = await sandbox.up(4);
     assert.match(stderr, /past its point of no return, so there is only forward/);
     const refused = await sandbox.capstan(65, "rollback", "--yes", demoStack);
@@ -147,7 +147,7 @@ describe("an apply that fails", () => {
   it("before its point of no return is taken back", async () => {
     const before = alive();
     sandbox.write({ machines: { "cp-0": { ...member, kubelet: "1.35.0" }, ...workers() } });
-    await sandbox.fault("update", "fail", "--name", "cp-0");
+    await sandbox.cloud.fault("update", "fail", { name: "cp-0" });
     await sandbox.up(1);
     await assertAsBefore(before);
   });
@@ -156,8 +156,8 @@ describe("an apply that fails", () => {
     const before = alive();
     // The second member of the control plane is made before any worker is.
     sandbox.write({ machines: { ...scenario().machines, "cp-1": member, "worker-3": {} } });
-    await sandbox.fault("create", "fail", "--name", "worker-3");
-    await sandbox.fault("terminate", "fail", "--name", "cp-1", "--times", "2");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-3" });
+    await sandbox.cloud.fault("terminate", "fail", { name: "cp-1", times: 2 });
     const { stderr } = await sandbox.up(3);
     assert.match(stderr, /cannot delete LocalHost cp-1-\S+: local cloud: terminate failed/);
     assert.match(stderr, /Rolled back incompletely/);
@@ -179,7 +179,7 @@ describe("a first creation that fails", () => {
 
   for (const failing of ["network", "cp-0", "worker-1"]) {
     it(`at ${failing} leaves nothing at all, and then succeeds with fresh hosts`, async () => {
-      await sandbox.fault("create", "fail", "--name", failing);
+      await sandbox.cloud.fault("create", "fail", { name: failing });
       const { stderr } = await sandbox.up(1);
       assert.match(
         stderr,
@@ -242,7 +242,7 @@ describe("rollback", () => {
   it("asked for again after a change that was taken back goes nowhere", async () => {
     const before = sandbox.alive();
     sandbox.write({ machines: { "cp-0": member, "worker-7": {} } });
-    await sandbox.fault("create", "fail", "--name", "worker-7");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-7" });
     await sandbox.up(1);
     const { stdout } = await sandbox.capstan(0, "rollback", "--yes", demoStack);
     assert.match(stdout, /Rolled back: default\/demo is as revision 5 left it; 3 resources/);
@@ -281,7 +281,7 @@ describe("rollback", () => {
 
   it("takes back what a plain pulumi has left unfinished", async () => {
     sandbox.write({ machines: { "cp-0": member, "worker-7": {}, "worker-8": {} } });
-    await sandbox.fault("create", "fail", "--name", "worker-8");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-8" });
     await sandbox.plain(1, "up", demoStack, "--yes", "--skip-preview");
     const { stdout } = await sandbox.capstan(0, "rollback", "--yes", demoStack);
     assert.match(stdout, /Rolled back: default\/demo is as revision 3 left it/);

@@ -20,7 +20,7 @@ describe("an apply in a cloud that misbehaves", () => {
 
   it("finds what was created when the answer is lost", async () => {
     sandbox.write(pair);
-    await sandbox.fault("create", "lose", "--name", "worker-0");
+    await sandbox.cloud.fault("create", "lose", { name: "worker-0" });
     await sandbox.up();
     sandbox.hostOf("worker-0");
     await assertFinished();
@@ -28,7 +28,7 @@ describe("an apply in a cloud that misbehaves", () => {
 
   it("is not misled by a deletion whose answer is lost", async () => {
     sandbox.write({ machines: { "cp-0": { controlPlane: true, size: "large" } } });
-    await sandbox.fault("terminate", "lose", "--name", "cp-0");
+    await sandbox.cloud.fault("terminate", "lose", { name: "cp-0" });
     await sandbox.up();
     assert.equal(sandbox.hostOf("cp-0").spec["size"], "large");
     await assertFinished();
@@ -38,8 +38,8 @@ describe("an apply in a cloud that misbehaves", () => {
     sandbox.write({
       machines: { "cp-0": { controlPlane: true, kubelet: "1.34.3" }, "worker-0": {} },
     });
-    await sandbox.fault("create", "throttle", "--name", "worker-0", "--times", "3");
-    await sandbox.fault("update", "throttle", "--name", "cp-0");
+    await sandbox.cloud.fault("create", "throttle", { name: "worker-0", times: 3 });
+    await sandbox.cloud.fault("update", "throttle", { name: "cp-0" });
     await sandbox.up();
     const refused = sandbox.ledger().filter(({ effect }) => effect === "refused: throttle");
     assert.equal(refused.length, 4);
@@ -48,7 +48,7 @@ describe("an apply in a cloud that misbehaves", () => {
 
   it("keeps and records what exists when a create fails, and finishes it later", async () => {
     sandbox.write(pair);
-    await sandbox.fault("create", "fail", "--name", "worker-0");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-0" });
     const { stderr } = await sandbox.up(4, "--no-rollback");
     assert.match(stderr, /cannot create LocalHost worker-0-\S+: local cloud: create failed/);
     assert.match(stderr, /Transaction 2 of default\/demo stays open; what exists is recorded/);
@@ -87,7 +87,7 @@ describe("an apply in a cloud that misbehaves", () => {
   it("keeps a host whose update failed, and finishes the update later", async () => {
     const { id } = sandbox.hostOf("cp-0");
     sandbox.write({ machines: { "cp-0": { controlPlane: true, kubelet: "1.34.3" } } });
-    await sandbox.fault("update", "fail", "--name", "cp-0");
+    await sandbox.cloud.fault("update", "fail", { name: "cp-0" });
     await sandbox.up(4, "--no-rollback");
     await sandbox.up();
     assert.equal(sandbox.hostOf("cp-0").id, id);
@@ -98,7 +98,7 @@ describe("an apply in a cloud that misbehaves", () => {
   it("plans the rest of a deletion that failed after the commit", async () => {
     const annotations = { "capstan.dev/allow-removal": "control-plane" };
     sandbox.write({ annotations, machines: { "cp-1": { controlPlane: true } } });
-    await sandbox.fault("terminate", "fail", "--name", "cp-0", "--times", "2");
+    await sandbox.cloud.fault("terminate", "fail", { name: "cp-0", times: 2 });
     const { stderr } = await sandbox.up(3);
     assert.match(stderr, /Revision 2 of default\/demo is committed, but not all/);
     const { stdout } = await sandbox.plan(2);
@@ -111,11 +111,11 @@ describe("an apply in a cloud that misbehaves", () => {
   it("touches nothing when the cloud cannot say what exists", async () => {
     sandbox.write(pair);
     const before = sandbox.ledgerEnd();
-    await sandbox.fault("list", "fail", "--times", "20");
+    await sandbox.cloud.fault("list", "fail", { times: 20 });
     const { stderr } = await sandbox.up(1);
     assert.match(stderr, /local cloud: list failed/);
     assert.deepEqual(sandbox.mutations(before), []);
-    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.cloud.clearFaults();
     await sandbox.up();
     await assertFinished();
   });
@@ -125,7 +125,7 @@ describe("an apply in a cloud that misbehaves", () => {
     const fault = { call: "create", mode: "hangAfter", name: "worker-0" };
     await (await sandbox.startHanging(fault)).killTree();
     const { name } = sandbox.hostOf("worker-0");
-    await sandbox.capstan(0, "local", "kill", name);
+    await sandbox.cloud.kill(name);
     await sandbox.up();
     assert.notEqual(sandbox.hostOf("worker-0").name, name);
     await assertFinished();

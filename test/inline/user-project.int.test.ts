@@ -56,7 +56,7 @@ describe("a Pulumi project of a user's", () => {
   /** A plain `pulumi up` that ends with a worker missing. */
   const failOnce = async (): Promise<void> => {
     sandbox.write(three);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     const { stdout, stderr } = await project.up(1);
     assert.match(stdout + stderr, /create failed \(fail, by fault\)/);
     assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
@@ -90,7 +90,7 @@ describe("a Pulumi project of a user's", () => {
     await project.capstan(0, "rollback", "--yes");
     await assertSound();
     sandbox.write(large);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     await project.up(1);
     await project.capstan(0, "up", "--yes", "-f", sandbox.manifests);
     await assertSound();
@@ -135,7 +135,7 @@ describe("a Pulumi project of a user's", () => {
 
   it("does not bring to life again what was taken back", async () => {
     sandbox.write(three);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     await project.capstan(1, "up", "--yes", "-f", sandbox.manifests);
     const begin = sandbox.ledgerEnd();
     const { stdout, stderr } = await project.up(1);
@@ -153,7 +153,7 @@ describe("a Pulumi project of a user's", () => {
 
   it("names the command that brings it to life on purpose", async () => {
     sandbox.write(three);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     await project.capstan(1, "up", "--yes", "-f", sandbox.manifests);
     const { stdout, stderr } = await project.up(1);
     await project.named(0, stdout + stderr, upCommand, "--yes");
