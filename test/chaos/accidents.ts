@@ -38,13 +38,13 @@ export async function happen(
 ) {
   switch (accident) {
     case "recordedDrift":
-      await sandbox.capstan(0, "local", "set", id, 'tags={"by":"hand"}');
+      await sandbox.cloud.set(id, { tags: { by: "hand" } });
       await sandbox.plain(0, "refresh", stack, "--yes", "--skip-preview");
       return;
     case "lostRecord":
       return sandbox.editState(stack, (deployment) => dropRecord(deployment, id));
     case "deadHost":
-      await sandbox.capstan(0, "local", "kill", id);
+      await sandbox.cloud.kill(id);
   }
 }
 

@@ -84,7 +84,7 @@ export class ChaosStage implements PointStage {
           .alive()
           .filter(({ cluster }) => cluster === stack.replace(".", "/"))
           .find(({ kind, name: host }) => kind === "LocalHost" && host.startsWith(worker));
-        await sandbox.capstan(0, "local", "kill", host?.id ?? worker);
+        await sandbox.cloud.kill(host?.id ?? worker);
         return sandbox;
       }
     }
@@ -96,7 +96,7 @@ export class ChaosStage implements PointStage {
       { json: true, ...this.options() },
     );
     // Faults can be set only in a cloud that is there.
-    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.cloud.clearFaults();
     await plantNeighbours(sandbox, this.targets.first);
     return running(sandbox);
   }

@@ -100,7 +100,7 @@ function isCreating(what: string): boolean {
 export function prepare(sandbox: Sandbox, { breaks }: Operation): Promise<void> {
   return breaks === undefined
     ? Promise.resolve()
-    : sandbox.fault(breaks.call, "fail", "--name", breaks.name);
+    : sandbox.cloud.fault(breaks.call, "fail", { name: breaks.name });
 }
 
 /**

@@ -100,7 +100,7 @@ export function contestantLine({ change, boundary, verdict }: ContestantResult):
 
 async function makeProject(): Promise<Sandbox> {
   const sandbox = await Sandbox.make({ machines: {} });
-  await sandbox.capstan(0, "local", "fault", "--clear");
+  await sandbox.cloud.clearFaults();
   await beginProject(sandbox, {
     stack,
     program: join(repository, "test", "chaos", "contestant-program"),

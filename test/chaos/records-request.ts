@@ -343,7 +343,7 @@ export async function endReleased({ sandbox }: Scene): Promise<void> {
   const released = sandbox
     .alive()
     .filter(({ kind, token }) => kind === "LocalHost" && token === "");
-  for (const { id } of released) await sandbox.capstan(0, "local", "kill", id);
+  for (const { id } of released) await sandbox.cloud.kill(id);
 }
 
 function failureOf({ words }: Words, { code, said }: Ended): string | undefined {

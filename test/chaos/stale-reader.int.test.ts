@@ -51,7 +51,7 @@ describe("a command that goes on with records that others have written since", (
     here = await machine(program);
     there = await machine({});
     // One cloud for both, as a cloud is, and one passphrase.
-    await here.fault("create", "neverBoots", "--name", "cp-0");
+    await here.cloud.fault("create", "neverBoots", { name: "cp-0" });
     mkdirSync(there.state);
     symlinkSync(here.cloudFile, there.cloudFile);
     const first = here.startUp();

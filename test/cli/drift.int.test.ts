@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import type { JsonObject } from "../../src/api/json.js";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import type { ClusterDriftDocument } from "../../src/report/drift-schema.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
@@ -38,9 +39,8 @@ describe("drift with a real engine", () => {
     items.map(({ class: found, machine, kind, back, decision, how }) =>
       [found, machine ?? kind, back, decision, how].filter(Boolean).join(" "),
     );
-  const kill = (name: string) => sandbox.capstan(0, "local", "kill", name);
-  const set = (name: string, ...fields: string[]) =>
-    sandbox.capstan(0, "local", "set", name, ...fields);
+  const kill = (name: string) => sandbox.cloud.kill(name);
+  const set = (name: string, fields: JsonObject) => sandbox.cloud.set(name, fields);
 
   it("none: exit 0, and the cloud was only read", async () => {
     const end = sandbox.ledgerEnd();
@@ -55,8 +55,8 @@ describe("drift with a real engine", () => {
   it("missing, changed in place and by a new host: told, and corrected by up until there is none", async () => {
     annotate({ [maxInFlight]: "100%" });
     await kill("a");
-    await set("b", 'tags={"by":"hand"}');
-    await set("c", "size=large");
+    await set("b", { tags: { by: "hand" } });
+    await set("c", { size: "large" });
     const found = await drift(2);
     assert.deepEqual(lines(found), [
       "missing a correct create",
@@ -75,7 +75,7 @@ describe("drift with a real engine", () => {
       { a: { [policy]: "report" }, b: { [policy]: "ignore" }, c: { [policy]: "replace" } },
     );
     await sandbox.up();
-    for (const name of ["a", "b", "c"]) await set(name, 'tags={"by":"hand"}');
+    for (const name of ["a", "b", "c"]) await set(name, { tags: { by: "hand" } });
     const found = await drift(2);
     assert.deepEqual(lines(found), [
       "changed a inPlace report",
@@ -97,8 +97,8 @@ describe("drift with a real engine", () => {
     annotate({}, { b: { [policy]: "ignore" } });
     await sandbox.up();
     await kill("b");
-    await sandbox.fault("create", "fail", "--name", "a-");
-    await set("a", "size=large");
+    await sandbox.cloud.fault("create", "fail", { name: "a-" });
+    await set("a", { size: "large" });
     const { stderr } = await sandbox.up(1);
     assert.match(stderr, /rolled back|taken back/i);
     // What somebody else has changed is not replaced by taking something back: the next up asks for that.
@@ -131,7 +131,7 @@ describe("drift with a real engine", () => {
   });
 
   it("a cloud that does not answer: nothing is known, exit 1", async () => {
-    await sandbox.fault("list", "fail", "--times", "100");
+    await sandbox.cloud.fault("list", "fail", { times: 100 });
     const found = await drift(1);
     assert.equal(found.freeze?.cause, "unreadable");
     assert.equal(found.counts.unknown, found.recorded);

@@ -31,9 +31,9 @@ describe("capstan history with a real engine", () => {
     lived.write(second);
     await lived.up();
     lived.write(third);
-    await lived.fault("create", "fail", "--name", "web-1", "--times", "9");
+    await lived.cloud.fault("create", "fail", { name: "web-1", times: 9 });
     await lived.up(1);
-    await lived.capstan(0, "local", "fault", "--clear");
+    await lived.cloud.clearFaults();
     await lived.up();
   };
   copyForEachTest(
@@ -167,7 +167,7 @@ describe("capstan history with a real engine", () => {
 
   it("shows the open transaction, and compares it", async () => {
     sandbox.write(second);
-    await sandbox.fault("update", "fail", "--times", "9");
+    await sandbox.cloud.fault("update", "fail", { times: 9 });
     await sandbox.up(4, "--no-rollback");
     const { stdout } = await sandbox.capstan(0, "history");
     assert.match(stdout, /^6 +\S+ +open, forward /m);

@@ -78,7 +78,7 @@ describe("Ctrl-C", () => {
     assert.match(stderr, /go on with capstan --state \S+ up/);
     await sandbox.assertSound(demoStack);
     sandbox.write({ machines: { ...member.machines, "worker-0": { bootMs: 0 } } });
-    await sandbox.capstan(0, "local", "kill", "worker-0");
+    await sandbox.cloud.kill("worker-0");
     await sandbox.up();
     await sandbox.assertSound(demoStack);
   });

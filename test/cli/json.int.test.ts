@@ -74,7 +74,7 @@ describe("--json", () => {
   });
 
   it("prints errors the same way", async () => {
-    await sandbox.fault("create", "fail", "--name", "cp-0");
+    await sandbox.cloud.fault("create", "fail", { name: "cp-0" });
     const last = (await json(4, "up", "--yes", "--no-rollback", "-f", sandbox.manifests)).at(-1);
     assert.equal(last?.type, "error");
     assert.equal(last["code"], "CLOUD_FAILED");
@@ -82,7 +82,7 @@ describe("--json", () => {
   });
 
   it("tells that a change was taken back, with the numbers", async () => {
-    await sandbox.fault("create", "fail", "--name", "cp-0");
+    await sandbox.cloud.fault("create", "fail", { name: "cp-0" });
     const said = await json(1, "up", "--yes", "-f", sandbox.manifests);
     const { settledMs, ...inventory } = said.at(-2)?.["inventory"] as Record<string, unknown>;
     assert.deepEqual(inventory, { recorded: 0, alive: 0, differences: [] });

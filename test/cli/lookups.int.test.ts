@@ -142,8 +142,8 @@ describe("a network that is not the cluster's", () => {
       .rows()
       .filter(({ kind }) => kind === "LocalLoadBalancer")
       .map(({ id }) => id);
-    await sandbox.capstan(0, "local", "kill", balancer);
-    await sandbox.capstan(0, "local", "kill", network);
+    await sandbox.cloud.kill(balancer);
+    await sandbox.cloud.kill(network);
     const { stdout } = await sandbox.capstan(2, "drift", demoStack);
     assert.match(stdout, /missing +LocalNetwork network/);
     assert.match(stdout, /only reported: it is not ours/);

@@ -198,7 +198,7 @@ describe("capstan move", function () {
     assert.match(taken.stderr, /holds a Cluster of that name, which no move has brought there/);
     await kubectl("delete", "cluster,machine,machinedeployment", "--all");
 
-    await sandbox.fault("create", "fail", "--name", "web");
+    await sandbox.cloud.fault("create", "fail", { name: "web" });
     sandbox.write({ ...shape("refused"), deployments: { web: { replicas: 3 } } });
     await sandbox.up(4, "--no-rollback");
     const open = await toServer(1, "refused");

@@ -101,19 +101,19 @@ describe("a running cluster is not lost", function () {
     told(
       [...early, call("after", "list", "db-0"), call("after", "get", "web-0")],
       async (there, at) => {
-        await there.capstan(0, "local", "kill", "web-0");
+        await there.cloud.kill("web-0");
         const healthy = idsIn(there);
         there.loseState(demoStack);
-        await there.fault("create", "fail", "--name", "web-0");
+        await there.cloud.fault("create", "fail", { name: "web-0" });
         await there.up(1, "--adopt");
         mustStill(there, healthy);
         there.loseState(demoStack);
-        await there.fault("create", "fail", "--name", "web-0");
+        await there.cloud.fault("create", "fail", { name: "web-0" });
         await killedAt(there, at, () => there.startUp("--adopt"));
         const { code } = await rollback(there);
         assert.ok(code === 0 || code === 1, `rollback ends with ${String(code)}`);
         mustStill(there, healthy);
-        await there.capstan(0, "local", "fault", "--clear");
+        await there.cloud.clearFaults();
         await there.up(0, "--adopt");
         mustStill(there, healthy);
         await there.assertSound(demoStack);
@@ -176,11 +176,11 @@ describe("a running cluster is not lost", function () {
         });
         const { stdout } = await there.plan(2);
         assert.match(stdout, /Undo: only until LocalHost\/cp-0-\S+ is updated/);
-        await there.fault("create", "fail", "--name", "web-1", "--times", "2");
+        await there.cloud.fault("create", "fail", { name: "web-1", times: 2 });
         await there.up(4);
         await killedAt(there, at, () => there.startUp());
         assert.equal((await rollback(there)).code, 65);
-        await there.capstan(0, "local", "fault", "--clear");
+        await there.cloud.clearFaults();
         await there.up();
         assert.equal(there.hostOf("cp-0").id, member);
         await there.assertSound(demoStack);

@@ -50,7 +50,7 @@ describe("the manifests that capstan env writes for a plain pulumi", () => {
   it("are those that led to the revision, not those of an up that was taken back", async () => {
     await sandbox.up();
     assert.equal(await manifests(), "manifests");
-    await sandbox.fault("create", "fail", "--name", "gpu-0");
+    await sandbox.cloud.fault("create", "fail", { name: "gpu-0" });
     await upWithGpu(1);
     assert.equal(await manifests(), "manifests");
     await upWithGpu(0);

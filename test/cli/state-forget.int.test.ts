@@ -65,12 +65,12 @@ describe("capstan state forget", () => {
     await command.killTree();
     const other = sandbox.copy();
     try {
-      await sandbox.capstan(0, "local", "fault", "--clear");
+      await sandbox.cloud.clearFaults();
       await forget(0, "Machine/a");
       mustRunUnmarked();
       await sandbox.assertSound(demoStack);
 
-      await other.capstan(0, "local", "fault", "--clear");
+      await other.cloud.clearFaults();
       other.write(shape("b"));
       const { stdout } = await other.up();
       assert.match(stdout, /Machine a +- forget/);

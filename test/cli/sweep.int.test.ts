@@ -137,10 +137,10 @@ describe("capstan sweep", () => {
       spent.cp,
     ]);
     // A cluster whose first transaction broke off, with something of it that no state records.
-    await sandbox.fault("create", "fail", "--name", "worker", "--times", "9");
+    await sandbox.cloud.fault("create", "fail", { name: "worker", times: 9 });
     sandbox.write({ ...pair, name: "open" });
     await sandbox.up(4, "--no-rollback");
-    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.cloud.clearFaults();
     const uids = [...new Set(sandbox.alive().map(({ clusterUid }) => clusterUid))];
     const [inFlight = ""] = uids.filter((uid) => ![dead.uid, "uid-foreign", demoUid].includes(uid));
     const open = { uid: inFlight, cluster: "default/open", ageMs: old };
@@ -251,7 +251,7 @@ describe("capstan sweep", () => {
   it("deletes nothing while the cloud does not answer, and says that it did not look", async () => {
     note(dead.uid, dead.cluster);
     await plant(dead, ...leftovers);
-    await sandbox.fault("list", "fail");
+    await sandbox.cloud.fault("list", "fail");
     const { stdout } = await sandbox.capstan(1, "sweep", "--yes", "--max-share", "100");
     assert.match(stdout, /Provider local did not answer: local cloud: list failed/);
     assert.equal((await look(2)).doomed, 3);
@@ -311,8 +311,8 @@ describe("capstan sweep", () => {
   it("goes on where one answer was lost or throttled", async () => {
     note(dead.uid, dead.cluster);
     const planted = await plant(dead, ...leftovers);
-    await sandbox.fault("terminate", "lose");
-    await sandbox.fault("terminate", "throttle", "--times", "2");
+    await sandbox.cloud.fault("terminate", "lose");
+    await sandbox.cloud.fault("terminate", "throttle", { times: 2 });
     const { stdout } = await sandbox.capstan(0, "--json", "sweep", "--yes", "--max-share", "60");
     const documents = stdout
       .trim()

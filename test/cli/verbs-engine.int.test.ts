@@ -88,12 +88,12 @@ describe("verbs with a real engine", () => {
   });
 
   it("describe tells what drifted and what is gone, and changes nothing", async () => {
-    await sandbox.capstan(0, "local", "set", "cp-0", "size=large", "diskGib=99");
+    await sandbox.cloud.set("cp-0", { size: "large", diskGib: 99 });
     const [worker = ""] = sandbox
       .alive()
       .map(({ name }) => name)
       .filter((name) => name.startsWith("workers-"));
-    await sandbox.capstan(0, "local", "kill", worker);
+    await sandbox.cloud.kill(worker);
     const before = sandbox.ledgerEnd();
     const described = await describeAll("default/quickstart");
     assert.deepEqual(
@@ -126,7 +126,7 @@ describe("verbs with a real engine", () => {
   it("describe tells of an open transaction and of what is not made yet", async () => {
     const file = join(sandbox.manifests, "workers.yaml");
     writeFileSync(file, readFileSync(file, "utf8").replace("replicas: 2", "replicas: 3"));
-    await sandbox.fault("create", "fail", "--times", "9");
+    await sandbox.cloud.fault("create", "fail", { times: 9 });
     await sandbox.up(4, "--no-rollback");
     const described = await describeAll();
     assert.deepEqual([described.revision, described.openTransaction?.number], [1, 2]);
@@ -179,7 +179,7 @@ describe("verbs with a real engine", () => {
   });
 
   it("describe shows what is recorded while the cloud does not answer", async () => {
-    await sandbox.fault("list", "fail", "--times", "99");
+    await sandbox.cloud.fault("list", "fail", { times: 99 });
     const { stdout } = await sandbox.capstan(1, "describe");
     assert.match(stdout, /0 of 3 machines ready, 3 unknown/);
     assert.match(stdout, /The cloud could not be looked at: /);

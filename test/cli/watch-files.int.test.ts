@@ -62,7 +62,7 @@ describe("capstan watch -f", () => {
     assert.equal(hosts("web").length, 3);
 
     const [dead] = hosts("web");
-    await sandbox.capstan(0, "local", "kill", dead?.id ?? "");
+    await sandbox.cloud.kill(dead?.id ?? "");
     at = await said(/default\/demo: drift: .*web-.* missing/, at);
     await said(/revision 3, 4 machines run/, at);
     assert.equal(hosts("web").length, 3);
@@ -77,7 +77,7 @@ describe("capstan watch -f", () => {
     writeFileSync(bad, "apiVersion: cluster.k8s.io/v1alpha1\nkind: Machine\nmetadata: {}\n");
     at = await said(/bad\.yaml:\d+:\d+: error: .*\n.*everything stays as it was/, at);
     // What was read before goes on being looked after.
-    await sandbox.capstan(0, "local", "kill", hosts("web")[0]?.id ?? "");
+    await sandbox.cloud.kill(hosts("web")[0]?.id ?? "");
     at = await said(/revision 2, 3 machines run/, at);
     assert.equal(countOf("everything stays as it was"), 1);
     rmSync(bad);

@@ -76,7 +76,7 @@ describe("a leader that is frozen in a pass, with another one on another machine
     it(`has no engine any more when that one leads, and writes nothing when it wakes, ${where}`, async () => {
       await start(serve);
       const { sandbox } = rig;
-      await sandbox.fault("create", "hangAfter", "--name", "worker-1");
+      await sandbox.cloud.fault("create", "hangAfter", { name: "worker-1" });
       const first = await rig.watchLeading();
       const second = there.start("watch", ...watchArguments);
       await rig.applyManifests();

@@ -87,7 +87,7 @@ describe("capstan watch as deploy/kubernetes runs it", () => {
     );
 
     const [dead = ""] = rig.hostsAlive();
-    await rig.sandbox.capstan(0, "local", "kill", dead);
+    await rig.sandbox.cloud.kill(dead);
     await until("another host runs", () => {
       const alive = rig.hostsAlive();
       return alive.length === 3 && !alive.includes(dead);

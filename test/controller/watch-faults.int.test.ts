@@ -92,7 +92,7 @@ describe("capstan watch where something is wrong", () => {
     // One engine: had a broken cluster kept it, no other one would come about.
     await rig.watchLeading("--engines", "1", "--timeout", "600");
     const broken = ["broken-1", "broken-2"];
-    await rig.sandbox.fault("create", "neverBoots", "--name", "broken-", "--times", "9");
+    await rig.sandbox.cloud.fault("create", "neverBoots", { name: "broken-", times: 9 });
     for (const name of broken) await rig.server.apply(clusterText(name));
     const phases = async () => {
       const statuses = await Promise.all(broken.map((name) => statusOf(name)));
@@ -115,8 +115,8 @@ describe("capstan watch where something is wrong", () => {
     rig = await WatchRig.start(five, { server });
     await rig.watchLeading("--engines", "2", "--timeout", "600");
     const stuck = ["stuck-1", "stuck-2"];
-    const many = String(1_000_000);
-    await rig.sandbox.fault("terminate", "throttle", "--name", "stuck-", "--times", many);
+    const many = 1_000_000;
+    await rig.sandbox.cloud.fault("terminate", "throttle", { name: "stuck-", times: many });
     for (const name of stuck) await rig.server.apply(clusterText(name));
     await rig.applyManifests();
     await rig.untilRunning("demo", 5);
@@ -148,7 +148,7 @@ describe("capstan watch where something is wrong", () => {
     await rig.untilRunning("quickstart", 3);
     const isReady = ["wait", "--for=condition=Ready", "cluster/quickstart", "--timeout=30s"];
     await rig.kubectl(...isReady);
-    await rig.sandbox.capstan(0, "local", "fault", "create", "quota", "--times", "9");
+    await rig.sandbox.cloud.fault("create", "quota", { times: 9 });
     await rig.kubectl("scale", "md", "workers", "--replicas=3");
     const failed = await until("a Machine has failed", async () =>
       (await rig.all("machines")).find(({ status }) => status?.["phase"] === "Failed"),
@@ -172,7 +172,7 @@ describe("capstan watch where something is wrong", () => {
       told,
       new RegExp(`Warning +InsufficientResources +machine/${failed.metadata.name}`),
     );
-    await rig.sandbox.capstan(0, "local", "fault", "--clear");
+    await rig.sandbox.cloud.clearFaults();
     await rig.kubectl("scale", "md", "workers", "--replicas=4");
     await rig.untilRunning("quickstart", 5);
     await rig.kubectl(...isReady);
@@ -204,7 +204,7 @@ describe("capstan watch where something is wrong", () => {
     assert.match(String(told["errorMessage"]), /Machine default\/odd.*image/s);
     const before = rig.hostsAlive();
     const [worker] = before.filter((id) => id !== rig.sandbox.hostOf("cp-0").id);
-    await rig.sandbox.capstan(0, "local", "kill", worker ?? "");
+    await rig.sandbox.cloud.kill(worker ?? "");
     await until("another host runs", () => {
       const alive = rig.hostsAlive();
       return alive.length === 3 && !alive.includes(worker ?? "");

@@ -82,7 +82,7 @@ describe("capstan watch on an API server", function () {
       metadata.name.startsWith("workers"),
     );
     const dead = hostIdOf(machine!);
-    await rig.sandbox.capstan(0, "local", "kill", dead);
+    await rig.sandbox.cloud.kill(dead);
     await until("another host runs", async () => {
       const now = await rig.get("machine", machine?.metadata.name ?? "");
       return now.status?.["phase"] === "Running" && hostIdOf(now) !== dead;
@@ -114,7 +114,7 @@ describe("capstan watch on an API server", function () {
     await rig.untilRunning("quickstart", 3);
     const { id } = rig.sandbox.hostOf("workers-af5f5222-0");
     const runs = rig.pulumi.runs().length;
-    await rig.sandbox.capstan(0, "local", "kill", id);
+    await rig.sandbox.cloud.kill(id);
     const cluster = await until("the drift is shown", async () => {
       const shown = await rig.get("cluster", "quickstart");
       return shown.status?.["drift"] === undefined ? undefined : shown;

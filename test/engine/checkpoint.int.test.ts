@@ -60,7 +60,7 @@ describe("a state that is read without Pulumi", () => {
       name: "an update that failed",
       bring: async () => {
         sandbox.write({ machines: { ...pair.machines, "worker-0": { kubelet: "1.34.3" } } });
-        await sandbox.fault("update", "fail", "--name", "worker-0");
+        await sandbox.cloud.fault("update", "fail", { name: "worker-0" });
         await sandbox.startUp().finished;
       },
     },

@@ -87,7 +87,7 @@ describe("a pass whose state is written", () => {
   /** Grows both hosts, one of which then hangs in the cloud, and kills the engine there. */
   const killAfterOneStep = async (options: PassOptions) => {
     const before = await engine.readState(demoStack);
-    await sandbox.fault("update", "hang", "--name", "worker-0");
+    await sandbox.cloud.fault("update", "hang", { name: "worker-0" });
     const begun = pass(
       programOf(before, () => true),
       options,
@@ -123,7 +123,7 @@ describe("a pass whose state is written", () => {
 
   it("at the end records what was done when a step fails", async () => {
     const before = await engine.readState(demoStack);
-    await sandbox.fault("update", "fail", "--name", "worker-0");
+    await sandbox.cloud.fault("update", "fail", { name: "worker-0" });
     const { code } = await pass(
       programOf(before, () => true),
       { checkpoints: "end" },

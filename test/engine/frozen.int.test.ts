@@ -57,7 +57,7 @@ describe("a command that is frozen in a pass, and wakes after a person has unloc
       await here.up();
       here.write(three);
       there.write(four);
-      await here.fault("create", "late", "--name", "worker-1", "--ms", "600000");
+      await here.cloud.fault("create", "late", { name: "worker-1", ms: 600_000 });
       const end = here.ledgerEnd();
       const frozen = here.startUp();
       await until("worker-1 is made", () => {

@@ -138,14 +138,14 @@ describe("two machines on one PostgreSQL", () => {
     it(`lose nothing when PostgreSQL breaks down in a pass, and ${when}`, async () => {
       here.write(three);
       there.write(three);
-      await here.fault("create", "late", "--name", "worker-1", "--ms", "600000");
+      await here.cloud.fault("create", "late", { name: "worker-1", ms: 600_000 });
       const end = here.ledgerEnd();
       const command = here.startUp();
       const isAsked = () => here.ledger(end).some(({ call }) => call === "create");
       await until("worker-1 is asked for", isAsked);
       await postgres.crash();
       if (isBack) await postgres.startAgain();
-      await here.capstan(0, "local", "fault", "--clear");
+      await here.cloud.clearFaults();
       const { code } = await command.finished;
       if (!isBack) {
         assert.notEqual(code, 0, command.said);

@@ -55,7 +55,7 @@ describe("what a user's objects hold", () => {
     await say(2, "plan", "-f", sandbox.manifests, "--out", saved);
     await say(0, "up", "--plan", saved);
     sandbox.write({ ...shape, machines: { ...shape.machines, "worker-0": {} } });
-    await sandbox.fault("create", "fail", "--name", "worker-0");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-0" });
     await say(1, "up", "--yes", "-f", sandbox.manifests);
     for (const args of [["history"], ["history", "show", "1"], ["describe"], ["status"]]) {
       await say(0, ...args);

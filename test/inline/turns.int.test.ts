@@ -58,7 +58,7 @@ describe("capstan and a plain pulumi in turns on one stack", () => {
   });
 
   it("refresh and destroy what the other one made", async () => {
-    await sandbox.capstan(0, "local", "set", "worker-0", "diskGib=99");
+    await sandbox.cloud.set("worker-0", { diskGib: 99 });
     await sandbox.plain(0, "refresh", demoStack, "--yes", "--skip-preview");
     await sandbox.assertSound(demoStack);
     await sandbox.plain(0, "destroy", demoStack, "--yes", "--skip-preview");
@@ -123,7 +123,7 @@ describe("capstan and a plain pulumi in turns on one stack", () => {
 
     it("an open transaction", async () => {
       sandbox.write({ machines: { ...pair.machines, "worker-1": {} } });
-      await sandbox.fault("create", "fail", "--name", "worker-1");
+      await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
       await sandbox.up(4, "--no-rollback");
       await refused(
         /transaction 2 is not finished\s+hint: run capstan --project \S+ --stack default\.demo up -f \S+ to go on/,
@@ -141,7 +141,7 @@ describe("capstan and a plain pulumi in turns on one stack", () => {
     });
 
     it("infrastructure that is gone", async () => {
-      await sandbox.capstan(0, "local", "kill", "api");
+      await sandbox.cloud.kill("api");
       await refused(
         /the record of LocalLoadBalancer\/api is out of date\s+hint: run pulumi refresh first/,
       );

@@ -56,43 +56,35 @@ describe("a Pulumi project of a user's", () => {
   /** A plain `pulumi up` that ends with a worker missing. */
   const failOnce = async (): Promise<void> => {
     sandbox.write(three);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     const { stdout, stderr } = await project.up(1);
     assert.match(stdout + stderr, /create failed \(fail, by fault\)/);
     assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
   };
 
-  const inVain = [
-    { name: "a stack of the cluster alone", prepare: () => {} },
-    { name: "a stack with other resources", prepare: () => project.programWithMore() },
-  ];
-  const ways = [
-    { what: "the same manifests", shape: three, hosts: 3 },
-    { what: "corrected ones", shape: large, hosts: 3 },
-    { what: "the old ones", shape: pair, hosts: 2 },
-  ];
-  for (const { name: where, prepare } of inVain) {
-    for (const { what, shape, hosts } of ways) {
-      it(`goes on with ${what} after a pulumi up that failed, in ${where}`, async () => {
-        prepare();
-        await failOnce();
-        sandbox.write(shape);
-        await project.up();
-        await assertSound();
-        assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, hosts);
-        await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
-      });
-    }
-  }
+  // Each shape behind a failure, in each kind of stack: test/inline/interrupted-pass.test.ts.
+  it("goes on with corrected manifests after a pulumi up that failed", async () => {
+    await failOnce();
+    sandbox.write(large);
+    await project.up();
+    await assertSound();
+    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 3);
+    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+  });
 
-  it("goes on by capstan up, and takes back by capstan rollback", async () => {
+  it("goes back to the old ones, in a stack with other resources", async () => {
+    project.programWithMore();
+    await failOnce();
+    sandbox.write(pair);
+    await project.up();
+    await assertSound();
+    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
+    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+  });
+
+  it("is taken back by capstan rollback after a pulumi up that failed", async () => {
     await failOnce();
     await project.capstan(0, "rollback", "--yes");
-    await assertSound();
-    sandbox.write(large);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
-    await project.up(1);
-    await project.capstan(0, "up", "--yes", "-f", sandbox.manifests);
     await assertSound();
   });
 
@@ -108,7 +100,6 @@ describe("a Pulumi project of a user's", () => {
 
   it("names another where other resources are, which does, too", async () => {
     project.programWithMore();
-    await project.up();
     sandbox.write(three);
     await killIn("worker-1");
     const { stdout, stderr } = await project.up(1);
@@ -133,9 +124,9 @@ describe("a Pulumi project of a user's", () => {
     await project.pulumi(0, "cancel", "--yes", "--stack", userStack);
   };
 
-  it("does not bring to life again what was taken back", async () => {
+  it("does not bring to life again what was taken back, and names the command that does on purpose", async () => {
     sandbox.write(three);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
+    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     await project.capstan(1, "up", "--yes", "-f", sandbox.manifests);
     const begin = sandbox.ledgerEnd();
     const { stdout, stderr } = await project.up(1);
@@ -144,37 +135,8 @@ describe("a Pulumi project of a user's", () => {
       /transaction 2 wanted these objects and was taken back: .*worker-1/,
     );
     assert.deepEqual(sandbox.mutations(begin), []);
-    sandbox.write(large);
-    await project.up();
-    await assertSound();
-    sandbox.write(three);
-    await project.up();
-  });
-
-  it("names the command that brings it to life on purpose", async () => {
-    sandbox.write(three);
-    await sandbox.fault("create", "fail", "--name", "worker-1");
-    await project.capstan(1, "up", "--yes", "-f", sandbox.manifests);
-    const { stdout, stderr } = await project.up(1);
     await project.named(0, stdout + stderr, upCommand, "--yes");
     await project.up();
     await assertSound();
-  });
-
-  it("does not bring to life again what capstan rollback went back from", async () => {
-    sandbox.write(three);
-    await project.up();
-    await project.capstan(0, "rollback", "--yes");
-    const { stdout, stderr } = await project.up(1);
-    assert.match(
-      (stdout + stderr).replaceAll(/\s+/g, " "),
-      /transaction 2 wanted these objects and was taken back: capstan rollback went to revision 1/,
-    );
-    await project.named(0, stdout + stderr, upCommand, "--yes");
-    await project.up();
-    sandbox.write(pair);
-    await project.up();
-    sandbox.write(three);
-    await project.up();
   });
 });

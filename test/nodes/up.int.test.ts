@@ -196,7 +196,8 @@ describe("a cluster that capstan up makes of real nodes", function () {
 
   it("writes nothing while the etcd of its member finds its disk full, however often that is started, and goes on once it has room", async () => {
     const [cp] = (await scenario.hosts()).filter(isMember);
-    const fault = (mode: string) => scenario.sandbox.fault("etcd", mode, "--name", "cp-0");
+    const fault = (mode: string) =>
+      scenario.sandbox.capstan(0, "local", "fault", "etcd", mode, "--name", "cp-0");
     const running = () => programsOn(cp!.id, "etcd").map(([pid]) => pid);
     const seen = new Set(running());
     assert.equal(seen.size, 1);

@@ -1,4 +1,4 @@
-import { Sandbox, type SandboxSource } from "./sandbox.js";
+import { Sandbox, type SandboxOptions, type SandboxSource } from "./sandbox.js";
 
 /**
  * Gives each test of the suite that this is called in a sandbox of its own: a copy of one that is
@@ -9,11 +9,12 @@ export function copyForEachTest(
   source: SandboxSource,
   use: (copy: Sandbox) => void,
   prepare: (sandbox: Sandbox) => Promise<unknown> = (sandbox) => sandbox.up(),
+  options: () => Promise<SandboxOptions> = () => Promise.resolve({}),
 ): void {
   let prepared: Sandbox;
   let copy: Sandbox;
   before(async () => {
-    prepared = await Sandbox.make(source);
+    prepared = await Sandbox.make(source, await options());
     await prepare(prepared);
   });
   after(() => prepared.close());

@@ -40,7 +40,7 @@ export async function takeOverFrom(
     await makeCopyOfMachine(objects);
     await there.capstan(0, "unlock", demoStack, "--yes");
     // What the frozen command waits for is answered once it wakes.
-    await there.capstan(0, "local", "fault", "--clear");
+    await there.cloud.clearFaults();
     await there.up();
   } finally {
     signalAll(tree, "SIGCONT");

@@ -13,6 +13,7 @@ import { delimiter, dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { parse, stringify } from "yaml";
 import { ensurePulumi } from "#toolchain";
+import { CloudHand } from "./cloud-hand.js";
 import { Command, type Outcome } from "./command.js";
 import {
   type CloudRow,
@@ -169,9 +170,9 @@ export class Sandbox {
     return JSON.parse(stdout) as PrintedPlan;
   }
 
-  /** Sets a fault in the local cloud. */
-  async fault(call: string, mode: string, ...args: string[]): Promise<void> {
-    await this.capstan(0, "local", "fault", call, mode, ...args);
+  /** The local cloud of its commands, to be changed by hand. */
+  get cloud(): CloudHand {
+    return new CloudHand(this.localCloud ?? this.cloudFile);
   }
 
   /** What a plain pulumi needs to know to work on this sandbox's stacks. */
@@ -322,7 +323,7 @@ export class Sandbox {
     start: () => Command = () => this.startUp(),
   ): Promise<Command> {
     const { call, mode, name } = fault;
-    await this.fault(call, mode, "--name", name);
+    await this.cloud.fault(call, mode, { name });
     const begin = this.ledgerEnd();
     const command = start();
     await until(`${call} of ${name} hangs`, () => {

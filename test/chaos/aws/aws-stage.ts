@@ -98,7 +98,7 @@ class Playground {
     const options = { json: true, env: simulator.hurriedEnv };
     const sandbox = await Sandbox.make({ objects: [] }, options);
     // Makes the folders that a plain pulumi works in.
-    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.cloud.clearFaults();
     const surroundings = await simulator.account();
     const nothing: Saved = { sandbox, snapshot: await simulator.snapshot(), calls: [] };
     const hasSets = targets.first.some(({ kind }) => kind === "MachineDeployment");

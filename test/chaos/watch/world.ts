@@ -54,7 +54,7 @@ export class WatchStage {
     await this.clear();
     if (this.backend === "file") {
       const sandbox = await Sandbox.make({ machines: {} }, this.options);
-      await sandbox.capstan(0, "local", "fault", "--clear");
+      await sandbox.cloud.clearFaults();
       return new WatchWorld(
         server,
         sandbox,
@@ -65,7 +65,7 @@ export class WatchStage {
     const postgres = await Postgres.start();
     const backend = sharedBackend(postgres.url, postgresEnv(postgres, this.folder));
     const sandbox = await Sandbox.make({ machines: {} }, { ...this.options, backend });
-    await sandbox.capstan(0, "local", "fault", "--clear");
+    await sandbox.cloud.clearFaults();
     const machines = await twoMachines(sandbox, postgres, {
       ...this.options,
       parent: this.folder,

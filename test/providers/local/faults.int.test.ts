@@ -54,8 +54,8 @@ describe("faults of the local cloud under the real engine", () => {
   }
 
   it("makes no duplicate while listings lag and answers are lost", async () => {
-    await sandbox.fault("create", "lag", "--ms", "600000", "--times", "100");
-    await sandbox.fault("create", "lose", "--times", "3");
+    await sandbox.cloud.fault("create", "lag", { ms: 600_000, times: 100 });
+    await sandbox.cloud.fault("create", "lose", { times: 3 });
     await upUntilDone(4);
     await sandbox.plan(0);
     await sandbox.assertSound(stack);

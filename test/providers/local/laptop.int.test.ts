@@ -214,7 +214,8 @@ describe("a cluster of processes of this machine", function () {
     const isTagged = async () => JSON.stringify((await hostOf("cp-0")).spec).includes("taken");
     const { id, who } = await hostOf("cp-1");
     const pids = () => processesNaming(join(folders, id), new Set(["etcd"]));
-    const etcd = (fault: string) => sandbox.fault("etcd", fault, "--name", "cp-1");
+    const etcd = (fault: string) =>
+      sandbox.capstan(0, "local", "fault", "etcd", fault, "--name", "cp-1");
     sandbox.writeObjects(objects);
     await etcd("hang");
     const command = sandbox.startUp();
@@ -398,7 +399,8 @@ describe("a cluster of processes of this machine", function () {
       ],
     );
     // A host that says nothing more leaves its Node as somebody else has it.
-    const kubelet = (fault: string) => sandbox.fault("kubelet", fault, "--name", name);
+    const kubelet = (fault: string) =>
+      sandbox.capstan(0, "local", "fault", "kubelet", fault, "--name", name);
     await kubelet("hang");
     try {
       const body = [{ op: "replace", path: "/status/nodeInfo/kubeletVersion", value: "v1.33.9" }];
@@ -528,7 +530,7 @@ describe("a cluster of processes of this machine", function () {
       .map((name) => join(folders, name))
       .filter((one) => !existsSync(join(one, "etcd")));
     const kubelet = (fault: string, host = "") =>
-      sandbox.fault("kubelet", fault, "--name", basename(host));
+      sandbox.capstan(0, "local", "fault", "kubelet", fault, "--name", basename(host));
     const readyNodes = async () => (await nodes()).length;
     const before = (await nodes()).map(({ name }) => name);
     const unhealthy = async () => {
