@@ -1,6 +1,6 @@
 import { localApiVersion as apiVersion } from "../../providers/local/specs.js";
 import { apiVersion as api, clusterNameLabel } from "../../src/api/schema.js";
-import { clusterNetwork } from "../support/manifests.js";
+import { clusterNetwork, leaderElection } from "../support/manifests.js";
 
 /** What a test says of a machine and its Node; the rest is the same for all. */
 export interface NodesMachine {
@@ -41,7 +41,7 @@ export function clusterObjects(version: string, { members, workers }: NodesClust
       kind: "Machine",
       metadata: { ...metadata, name: member },
       spec: machineSpec({ kubelet: version, controlPlane: version }, machine, {
-        kubeadm: kubeadmOf(machine),
+        clusterConfiguration: clusterConfigurationOf(machine),
       }),
     })),
     {
@@ -63,17 +63,23 @@ export function clusterObjects(version: string, { members, workers }: NodesClust
 function machineSpec(versions: object, machine: NodesMachine, ofMember: object = {}) {
   const { labels = {}, annotations = {}, taints = [] } = machine;
   const bootstrap = { preKubeadmCommands: machine.preKubeadmCommands ?? [] };
-  const value = { apiVersion, kind: "LocalMachineProviderSpec", bootstrap, ...ofMember };
+  const kubeadm = { kubeletConfiguration, ...ofMember };
+  const value = { apiVersion, kind: "LocalMachineProviderSpec", bootstrap, kubeadm };
   return { metadata: { labels, annotations }, taints, versions, providerSpec: { value } };
 }
 
-/** Nobody waits long here for what does not answer. */
-function kubeadmOf({ apiServerArgs = {} }: NodesMachine) {
+/** Reaches each kubelet as a patch of kubeadm's. The image says the same: the machine may have cgroups of version 1, and swap. */
+export const kubeletConfiguration = { failCgroupV1: false, failSwapOn: false };
+
+/** A request to an etcd without its quorum, and an API server that is to end, take so long; the default is a minute. */
+const requestTimeout = { "request-timeout": "10s" };
+
+/** The tests wait for the control plane to miss a dead kubelet or a dead member: it does so early. */
+function clusterConfigurationOf({ apiServerArgs = {} }: NodesMachine) {
   return {
-    clusterConfiguration: {
-      apiServer: { extraArgs: apiServerArgs },
-      controllerManager: { extraArgs: { "node-monitor-grace-period": "16s" } },
-    },
+    apiServer: { extraArgs: { ...requestTimeout, ...apiServerArgs } },
+    controllerManager: { extraArgs: { ...leaderElection, "node-monitor-grace-period": "16s" } },
+    scheduler: { extraArgs: leaderElection },
   };
 }
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { LocalCloud } from "../../providers/local/cloud.js";
 import { observe } from "../../providers/local/handlers.js";
+import { HostShell } from "../../providers/local/kubeadm/host-shell.js";
 import type { KubernetesPrograms } from "../../providers/local/kubeadm/kubernetes-programs.js";
 import { groupOf, linkOf } from "../../providers/local/kubeadm/place.js";
 import { output } from "../../providers/local/kubeadm/namespaces.js";
@@ -22,6 +23,9 @@ import {
 
 /** The real command line, whose clusters consist of real nodes. */
 export class NodesScenario {
+  /** Path of the file that `kubectl` takes. */
+  private admin: Promise<string> | undefined;
+
   private constructor(
     readonly sandbox: Sandbox,
     private readonly programs: KubernetesPrograms,
@@ -41,9 +45,16 @@ export class NodesScenario {
     this.sandbox.writeObjects([...clusterObjects(version, cluster), workersCheck]);
   }
 
-  /** As whom `capstan kubeconfig` gives out now. */
+  /** As an administrator whom `capstan kubeconfig` has made since the last rotation of keys. */
   async kubectl(...args: readonly string[]): Promise<string> {
-    return this.kubectlAs(await this.kubeconfig("admin"), ...args);
+    this.admin ??= this.kubeconfig("admin");
+    return this.kubectlAs(await this.admin, ...args);
+  }
+
+  /** Brings the cluster's certificates to other keys. */
+  async rotate(to: string): Promise<void> {
+    await this.sandbox.capstan(0, "certificates", "rotate", stack, "--to", to, "--yes");
+    this.admin = undefined;
   }
 
   /** As whom a file of a kubeconfig names. */
@@ -56,6 +67,12 @@ export class NodesScenario {
     const file = join(this.sandbox.folder, `${name}.conf`);
     await this.sandbox.capstan(0, "kubeconfig", stack, "--out", file);
     return file;
+  }
+
+  /** Runs programs on a host. */
+  shell({ id }: Observed): HostShell {
+    const pid = readFileSync(join(this.folders, id, "disk", "pid"), "utf8");
+    return new HostShell(groupOf(id), Number(pid));
   }
 
   /** Those that are not gone, as the cloud's file has them. */

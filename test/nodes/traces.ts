@@ -45,7 +45,8 @@ function foldersIn(folder: string): string[] {
 
 /** Command lines of processes with a mount that something in the folder is mounted by. */
 export function processesThatMount(folder: string): string[] {
-  return foldersIn("/proc")
+  // The kinds of these entries are not asked for: a process may end in between.
+  return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name) && fileOf(name, "mountinfo").includes(folder))
     .map((name) => fileOf(name, "cmdline").replaceAll("\0", " "));
 }

@@ -2,9 +2,16 @@ import assert from "node:assert/strict";
 import { programsOn } from "../../providers/local/kubeadm/host-programs.js";
 import type { Observed } from "../../src/provider/port.js";
 import { until } from "../scenario/until.js";
+import {
+  authorityIn,
+  otherAdministrator,
+  renewCertificates,
+  servedCertificate,
+} from "./certificates.js";
+import { upgradeInPlace } from "./in-place.js";
 import { type NodesCluster, type NodesMachine, stack } from "./manifests.js";
 import { NodesScenario } from "./scenario.js";
-import { currentPrograms } from "./programs.js";
+import { currentPrograms, previousPrograms } from "./programs.js";
 import { untilTrue } from "./until-true.js";
 
 /** The part of a Node that manifests say something of. */
@@ -16,6 +23,7 @@ interface Node {
   };
   readonly spec: { readonly providerID?: string; readonly taints?: readonly { key: string }[] };
   readonly status: {
+    readonly addresses: readonly { readonly type: string; readonly address: string }[];
     readonly conditions: readonly { readonly type: string; readonly status: string }[];
     readonly nodeInfo: { readonly kubeletVersion: string };
   };
@@ -23,6 +31,7 @@ interface Node {
 
 const minuteMs = 60_000;
 const controlPlaneTaint = { key: "node-role.kubernetes.io/control-plane", effect: "NoSchedule" };
+const dedicated = { key: "dedicated", value: "etcd", effect: "NoExecute" };
 const spot = { key: "spot", value: "yes", effect: "PreferNoSchedule" };
 
 const member: NodesMachine = {
@@ -33,21 +42,20 @@ const worker: NodesMachine = {
   labels: { pool: "workers", "example.org/zone": "c" },
   taints: [spot],
 };
-const clusterOf = (replicas: number, template: NodesMachine = worker): NodesCluster => ({
-  members: { "cp-0": member },
-  workers: { template, replicas },
-});
+const secondMember: NodesMachine = { taints: [dedicated] };
 
 describe("a cluster that capstan up makes of real nodes", function () {
   this.timeout(30 * minuteMs);
   let scenario: NodesScenario;
+  /** Of the kubelets and of the control plane. */
+  let version = previousPrograms().version;
+  let members: NodesCluster["members"] = { "cp-0": member };
   let replicas = 1;
 
-  /** One worker more in the manifests. */
-  const grow = () => {
-    replicas += 1;
-    scenario.write(clusterOf(replicas));
-  };
+  const clusterOf = (template = worker): NodesCluster => ({
+    members,
+    workers: { template, replicas },
+  });
 
   /** The Node of each host. */
   const nodes = async (): Promise<Map<Observed, Node>> => {
@@ -61,11 +69,11 @@ describe("a cluster that capstan up makes of real nodes", function () {
     return new Map(hosts.map((host) => [host, nodeOf(host)]));
   };
 
-  const assertReady = async (workers: number) => {
+  const assertReady = async () => {
     const ready = [...(await nodes()).values()].filter(({ status }) =>
       status.conditions.some(({ type, status: is }) => type === "Ready" && is === "True"),
     );
-    assert.equal(ready.length, 1 + workers);
+    assert.equal(ready.length, Object.keys(members).length + replicas);
   };
 
   const isMember = ({ spec }: Observed) => spec["role"] === "controlPlane";
@@ -80,29 +88,38 @@ describe("a cluster that capstan up makes of real nodes", function () {
   };
 
   before(async () => {
-    scenario = await NodesScenario.start(currentPrograms(), clusterOf(replicas));
+    scenario = await NodesScenario.start(previousPrograms(), clusterOf());
   });
   beforeEach(async () => {
-    await scenario.sandbox.up();
+    // Capstan knows nothing of an upgrade in place.
+    if (version === scenario.version) await scenario.sandbox.up();
   });
   afterEach(async function () {
     if (this.currentTest?.state === "failed") console.log(await scenario.story());
   });
   after(async () => scenario.end());
 
-  it("has the labels, annotations, taints, versions and provider ids of its manifests", async () => {
-    await assertReady(replicas);
+  const assertAsWanted = async () => {
+    await assertReady();
     for (const [host, { metadata, spec, status }] of await nodes()) {
-      const { labels, annotations } = isMember(host) ? member : worker;
+      const { labels, annotations, taints = [] } = machineOf(host, members);
       assert.deepEqual({ ...metadata.labels, ...labels }, metadata.labels);
       assert.deepEqual({ ...metadata.annotations, ...annotations }, metadata.annotations);
       // Those of Kubernetes' own controllers come and go.
       const lasting = spec.taints?.filter(({ key }) => !key.startsWith("node.kubernetes.io/"));
-      assert.deepEqual(lasting, [isMember(host) ? controlPlaneTaint : spot]);
-      assert.equal(status.nodeInfo.kubeletVersion, `v${scenario.version}`);
+      const wanted = isMember(host) ? [controlPlaneTaint, ...taints] : taints;
+      assert.deepEqual(new Set(lasting), new Set(wanted));
+      assert.equal(status.nodeInfo.kubeletVersion, `v${version}`);
       assert.equal(spec.providerID, host.status["providerId"]);
+      const [first] = (await scenario.shell(host).run("hostname", "-I")).split(" ");
+      assert.equal(status.addresses.find(({ type }) => type === "InternalIP")?.address, first);
     }
-  });
+  };
+
+  it(
+    "has the labels, annotations, taints, versions, addresses and provider ids of its manifests",
+    assertAsWanted,
+  );
 
   it("leaves nothing to do, and no token to join with", async () => {
     await scenario.sandbox.plan(0);
@@ -124,8 +141,6 @@ describe("a cluster that capstan up makes of real nodes", function () {
   };
 
   it("is made anew with other keys, in three steps, lets those in who know the new ones, and moves its pods", async () => {
-    const rotate = (to: string) =>
-      scenario.sandbox.capstan(0, "certificates", "rotate", stack, "--to", to, "--yes");
     const trusted = async () => {
       const text = await scenario.kubectl(
         "get",
@@ -146,10 +161,10 @@ describe("a cluster that capstan up makes of real nodes", function () {
       ["2", 1],
     ] as const) {
       const before = new Set((await scenario.hosts()).map(({ id }) => id));
-      await rotate(to);
+      await scenario.rotate(to);
       const after = await scenario.hosts();
       assert.ok(after.every(({ id }) => !before.has(id)));
-      await assertReady(replicas);
+      await assertReady();
       await untilTrue("the pod runs on a new node", async () => {
         const node = await nodeOfPod();
         return after.some(({ who }) => who.name === node);
@@ -175,7 +190,7 @@ describe("a cluster that capstan up makes of real nodes", function () {
     });
     await scenario.sandbox.up();
     assert.ok((await scenario.hosts()).every(({ id }) => id !== ill.id));
-    await assertReady(replicas);
+    await assertReady();
   });
 
   it("gets another host in place of one whose keeper was killed, which has ended with all it had", async () => {
@@ -186,7 +201,7 @@ describe("a cluster that capstan up makes of real nodes", function () {
     const { stdout } = await scenario.sandbox.capstan(2, "drift", stack);
     assert.match(stdout, new RegExp(`missing .*${gone.id}`));
     await scenario.sandbox.up();
-    await assertReady(replicas);
+    await assertReady();
     const traces = await scenario.traces();
     assert.deepEqual(
       traces.filter((trace) => trace.includes(gone.id)),
@@ -219,7 +234,7 @@ describe("a cluster that capstan up makes of real nodes", function () {
       await fault("freeDisk");
     }
     await untilTrue("its Nodes are Ready", async () => {
-      await assertReady(replicas);
+      await assertReady();
       return true;
     });
   });
@@ -227,7 +242,8 @@ describe("a cluster that capstan up makes of real nodes", function () {
   it("gets one host more when capstan up is killed while it joins, and is run again", async () => {
     const before = new Set((await scenario.hosts()).map(({ id }) => id));
     const added = async () => (await scenario.hosts()).filter(({ id }) => !before.has(id));
-    grow();
+    replicas += 1;
+    scenario.write(clusterOf());
     const command = scenario.sandbox.startUp();
     await until("it waits", () => command.said.includes("waiting for 1 host"), 4 * minuteMs);
     await command.killTree();
@@ -236,35 +252,119 @@ describe("a cluster that capstan up makes of real nodes", function () {
     assert.equal((await added()).length, 1);
     await scenario.sandbox.up();
     assert.equal((await added()).length, 1);
-    await assertReady(replicas);
+    await assertReady();
     assert.equal(await tokens(), "");
+    // What comes next needs no worker more.
+    replicas -= 1;
+    scenario.write(clusterOf());
   });
 
   it("is as it was when a new host fails, which tells why", async () => {
     const before = await scenario.hosts();
     const broken = { ...worker, preKubeadmCommands: ["echo there is no disk >&2; exit 1"] };
-    scenario.write(clusterOf(replicas, broken));
+    scenario.write(clusterOf(broken));
     const { stderr } = await scenario.sandbox.up(1);
-    scenario.write(clusterOf(replicas));
+    scenario.write(clusterOf());
     assert.match(stderr, /printed last:\n[^]*preKubeadmCommands\[0\]\n[^\n]*there is no disk\n/);
     assert.deepEqual(await scenario.hosts(), before);
-    await assertReady(replicas);
+    await assertReady();
     assert.equal(await tokens(), "");
   });
 
-  it("leaves no trace when it is destroyed, also of a member whose keeper was killed, as drift has told", async () => {
-    assert.notDeepEqual(await scenario.traces(), []);
-    const hosts = await scenario.hosts();
-    const [cp] = hosts.filter(isMember);
-    for (const { id } of [cp!, await scenario.loadBalancer()]) scenario.killKeeper(id);
-    const { stdout } = await scenario.sandbox.capstan(2, "drift", stack);
-    const missing = stdout.split("\n").filter((line) => line.includes("missing"));
-    assert.deepEqual(
-      hosts.filter(({ id }) => missing.some((line) => line.includes(id))),
-      [cp],
+  describe("which gets a second member", () => {
+    /** All Nodes are Ready, and have said so after now. */
+    const stayReady = async () => {
+      const since = Date.now();
+      const renewals = async () => {
+        const path = "jsonpath={.items[*].spec.renewTime}";
+        const asked = ["get", "leases", "-n", "kube-node-lease", "-o", path];
+        const times = (await scenario.kubectl(...asked)).split(" ");
+        return times.filter((time) => Date.parse(time) > since).length === (await nodes()).size;
+      };
+      await untilTrue("each kubelet has renewed its lease", renewals);
+      await scenario.kubectl("wait", "--for=condition=Ready", "--timeout=50s", "node", "--all");
+    };
+
+    before(async () => {
+      members = { ...members, "cp-1": secondMember };
+      scenario.write(clusterOf());
+      await scenario.sandbox.up();
+    });
+
+    it(
+      "has the labels, annotations, taints, versions, addresses and provider ids of its manifests",
+      assertAsWanted,
     );
-    await scenario.sandbox.capstan(0, "destroy", stack, "--yes");
-    assert.deepEqual(await scenario.hosts(), []);
-    assert.deepEqual(await scenario.traces(), []);
+
+    it("has hosts that have said that they are nodes, and keep neither configuration nor token", async () => {
+      for (const host of await scenario.hosts()) {
+        const shell = scenario.shell(host);
+        const sentinel = await shell.run("cat", "/run/cluster-api/bootstrap-success.complete");
+        assert.equal(sentinel, "success\n");
+        await shell.run("sh", "-c", "! [ -e /etc/kubernetes/kubeadm.yaml ]");
+        // An upgrade that had to be repeated has said so there.
+        assert.doesNotMatch(await shell.run("cat", "/dev/console"), /bootstrap failed/);
+        const log = "/var/log/capstan-bootstrap.log";
+        assert.equal(await shell.run("stat", "-c", "%a", log), "600\n");
+        assert.doesNotMatch(await shell.run("cat", log), /\b[a-z0-9]{6}\.[a-z0-9]{16}\b/);
+      }
+    });
+
+    it("refuses an administrator whose certificate is of another authority", async () => {
+      const stranger = await otherAdministrator(await scenario.kubeconfig("stranger"));
+      const asking = scenario.kubectlAs(stranger, "get", "nodes");
+      await assert.rejects(asking, /Unauthorized|logged in/);
+    });
+
+    it("stays Ready when kubeadm renews the certificates that its authorities have signed", async () => {
+      const authority = authorityIn(await scenario.kubeconfig("trusting"));
+      const hosts = (await scenario.hosts()).filter(isMember);
+      assert.equal(hosts.length, 2);
+      const shells = hosts.map((host) => scenario.shell(host));
+      await Promise.all(shells.map((shell) => renewCertificates(shell)));
+      for (const shell of shells) {
+        assert.ok((await servedCertificate(shell)).verify(authority.publicKey));
+      }
+      await stayReady();
+    });
+
+    it("stays Ready when kubeadm and the kubelet are upgraded in place by a minor version", async () => {
+      await upgradeInPlace(scenario, currentPrograms());
+      ({ version } = currentPrograms());
+      await stayReady();
+      const kubelets = [...(await nodes()).values()].map(
+        ({ status }) => status.nodeInfo.kubeletVersion,
+      );
+      assert.deepEqual([...new Set(kubelets)], [`v${version}`]);
+      const images = "jsonpath={.items[*].spec.containers[*].image}";
+      const selected = ["-n", "kube-system", "-l", "component=kube-apiserver"];
+      const apiServer = `registry.k8s.io/kube-apiserver:v${version}`;
+      const shown = await scenario.kubectl("get", "pods", ...selected, "-o", images);
+      assert.deepEqual(shown.split(" "), [apiServer, apiServer]);
+    });
+
+    describe("and is destroyed at last", () => {
+      it("leaves no trace when it is destroyed, also of a member whose keeper was killed, as drift has told", async () => {
+        assert.notDeepEqual(await scenario.traces(), []);
+        const hosts = await scenario.hosts();
+        const [cp] = hosts.filter(isMember);
+        for (const { id } of [cp!, await scenario.loadBalancer()]) scenario.killKeeper(id);
+        const { stdout } = await scenario.sandbox.capstan(2, "drift", stack);
+        const missing = stdout.split("\n").filter((line) => line.includes("missing"));
+        assert.deepEqual(
+          hosts.filter(({ id }) => missing.some((line) => line.includes(id))),
+          [cp],
+        );
+        await scenario.sandbox.capstan(0, "destroy", stack, "--yes");
+        assert.deepEqual(await scenario.hosts(), []);
+        assert.deepEqual(await scenario.traces(), []);
+      });
+    });
   });
 });
+
+/** What the manifests say of a host's machine. */
+function machineOf({ who }: Observed, members: NodesCluster["members"]): NodesMachine {
+  const found = Object.entries(members).find(([name]) => who.name.startsWith(`${name}-`));
+  return found === undefined ? worker : found[1];
+}

@@ -1,7 +1,7 @@
 import { createReadStream, existsSync, mkdtempSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { digestOf } from "../../../src/api/digest.js";
-import type { NamespaceHost } from "./host.js";
+import type { HostShell } from "./host-shell.js";
 import { type ProgramImage, writeImageArchive } from "./images.js";
 import { type KubernetesImages, kubernetesImages } from "./kubernetes-images.js";
 import type { KubernetesPrograms } from "./kubernetes-programs.js";
@@ -34,19 +34,19 @@ export class HostImage {
   }
 
   /** Puts all of it onto a new host, whose container runtime runs then. */
-  async putOnto(host: NamespaceHost, isMember: boolean): Promise<void> {
+  async putOnto(host: HostShell, isMember: boolean): Promise<void> {
     await this.installPrograms(host);
     await host.run("systemctl", "start", "containerd");
     await this.importImages(host, isMember);
   }
 
   /** By default where the host finds programs first. */
-  async installPrograms(host: NamespaceHost, folder?: string): Promise<void> {
+  async installPrograms(host: HostShell, folder?: string): Promise<void> {
     for (const program of hostPrograms) await host.install(this.programs.path(program), folder);
   }
 
   /** Only members of a control plane run its programs. */
-  async importImages(host: NamespaceHost, isMember: boolean): Promise<void> {
+  async importImages(host: HostShell, isMember: boolean): Promise<void> {
     const { controlPlane, others } = this.archives;
     for (const archive of isMember ? [others, controlPlane] : [others]) {
       const input = createReadStream(archive);

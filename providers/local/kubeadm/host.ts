@@ -1,12 +1,6 @@
-import { copyFile, mkdir } from "node:fs/promises";
-import { basename, join } from "node:path";
-import {
-  type NamespaceRoot,
-  output,
-  type ProgramOptions,
-  scriptPath,
-  startNamespaces,
-} from "./namespaces.js";
+import { join } from "node:path";
+import { HostShell } from "./host-shell.js";
+import { type NamespaceRoot, output, scriptPath, startNamespaces } from "./namespaces.js";
 import { type HostNetwork, type HostPlug, unplug } from "./network.js";
 
 /** What a host is made from. */
@@ -25,11 +19,13 @@ interface HostPlace {
  * A host made of namespaces and cgroups: its own processes, files, name and network, on the machine's kernel and
  * with the machine's programs. Like a cloud's image it has a container runtime that is not started yet.
  */
-export class NamespaceHost {
+export class NamespaceHost extends HostShell {
   private constructor(
     private readonly place: HostPlace,
     private readonly root: NamespaceRoot,
-  ) {}
+  ) {
+    super(place.group, root.pid);
+  }
 
   static async start(place: HostPlace): Promise<NamespaceHost> {
     const { group, name, network, plug, folder } = place;
@@ -68,28 +64,6 @@ export class NamespaceHost {
   /** Gives its pods addresses, as a network add-on would. */
   async setUpPods(podCidr: string): Promise<void> {
     await this.write("/etc/cni/net.d/10-pods.conflist", "0644", podNetwork(podCidr));
-  }
-
-  /** Puts a program of this machine into a folder of the host: by default where it finds programs first. */
-  async install(program: string, folder = "/usr/local/bin"): Promise<void> {
-    const target = join("/proc", String(this.root.pid), "root", folder);
-    await mkdir(target, { recursive: true });
-    await copyFile(program, join(target, basename(program)));
-  }
-
-  /** Runs a program on the host, as root; its output. */
-  run(program: string, ...args: readonly string[]): Promise<string> {
-    return this.runWith({}, program, ...args);
-  }
-
-  runWith(options: ProgramOptions, program: string, ...args: readonly string[]): Promise<string> {
-    const entering = [this.place.group, String(this.root.pid), program, ...args];
-    return output(scriptPath("enter-host.sh"), entering, options);
-  }
-
-  async write(path: string, mode: string, content: string): Promise<void> {
-    const writing = 'mkdir -p "$(dirname "$1")"; umask 077; cat > "$1"; chmod "$2" "$1"';
-    await this.runWith({ input: content }, "sh", "-c", writing, "sh", path, mode);
   }
 
   /** The ends of its logs, and what its console shows, for people who look for what went wrong. */
