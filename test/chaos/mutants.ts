@@ -18,7 +18,7 @@ import { setOf } from "../../src/plan/waves/rollout.js";
 import { clusterDocument } from "../../src/report/formats/plan-json.js";
 import { maxSurgeOf, minAvailableOf } from "../../src/sets/fenceposts.js";
 import { assertStepsAsPlanned, recordedTwice } from "../../src/transaction/pass.js";
-import { copyEdited } from "../support/mutant.js";
+import { copyReplaced } from "../support/mutant.js";
 import { replaced, replacedMethod, type Replacement } from "../support/replacement.js";
 
 /** The handlers of a request for records do whatever its passes ask for. */
@@ -181,5 +181,5 @@ export type MutantName = keyof typeof mutants;
 
 /** A copy of the built command line in a folder of its own, without one protection. */
 export function makeMutant(name: MutantName): string {
-  return copyEdited(["dist/src", "dist/providers"], mutants[name]);
+  return copyReplaced(["dist/src", "dist/providers"], mutants[name]);
 }

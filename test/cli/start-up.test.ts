@@ -16,7 +16,7 @@ import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { packageVersion } from "../../src/cli/package.js";
 import { cleanEnv, commandLine, repository } from "../scenario/sandbox.js";
-import { copyEdited } from "../support/mutant.js";
+import { copyReplaced } from "../support/mutant.js";
 import { replaced } from "../support/replacement.js";
 
 /** Preloaded: writes the files of modules that a process has loaded, one a line, where LOADED says. */
@@ -116,7 +116,7 @@ describe("what is joined", () => {
 
   it("is made anew as a whole from modules that have changed", () => {
     const edited = replaced(packageVersion, (original) => () => `${original()}-edited`);
-    const copy = copyEdited(["dist/src", "dist/providers"], [edited]);
+    const copy = copyReplaced(["dist/src", "dist/providers"], [edited]);
     try {
       const left = join(copy, "dist", "cli", "chunk-of-before.js");
       mkdirSync(dirname(left));

@@ -8,7 +8,7 @@ import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { CountedPulumi } from "../scenario/counted-pulumi.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { cleanEnv, commandLine, type Sandbox } from "../scenario/sandbox.js";
-import { copyEdited, programOf } from "../support/mutant.js";
+import { copyReplaced, programOf } from "../support/mutant.js";
 import { replaced } from "../support/replacement.js";
 import { removeFolder } from "../support/folders.js";
 
@@ -124,7 +124,7 @@ describe("a state that a full disk has cut off", () => {
 
   it("stops a command that does not look for copies", async () => {
     const findsNoCopy = replaced(copyInsteadOf, () => () => undefined);
-    const mutant = copyEdited(["dist/src", "dist/providers"], [findsNoCopy]);
+    const mutant = copyReplaced(["dist/src", "dist/providers"], [findsNoCopy]);
     try {
       cutOff();
       const args = [

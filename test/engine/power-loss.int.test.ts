@@ -6,7 +6,7 @@ import type { Command } from "../scenario/command.js";
 import { type ScenarioCluster, demoStack } from "../scenario/manifests.js";
 import { type Lasting, PowerSupply } from "../scenario/power-supply.js";
 import { Sandbox } from "../scenario/sandbox.js";
-import { copyEdited, programOf } from "../support/mutant.js";
+import { copyReplaced, programOf } from "../support/mutant.js";
 import { replaced } from "../support/replacement.js";
 import { removeFolder } from "../support/folders.js";
 
@@ -100,7 +100,7 @@ describe(`a machine that loses power, seed ${seed}`, () => {
 
   it("takes back what a command has said that syncs no states", async () => {
     const syncsNoStates = replaced(settleState, () => () => Promise.resolve());
-    const mutant = copyEdited(["dist/src", "dist/providers"], [syncsNoStates]);
+    const mutant = copyReplaced(["dist/src", "dist/providers"], [syncsNoStates]);
     try {
       sandbox = fresh.copy({ program: programOf(mutant) });
       await runAndLose(() => sandbox.startUp(), "synced");

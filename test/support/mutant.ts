@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import {
-  cpSync,
-  globSync,
+  copyFileSync,
+  linkSync,
+  mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -15,49 +17,50 @@ import { type Replacement, withReplacement } from "./replacement.js";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
 
-/** One place in the built code, wherever it is, and what stands there in the mutant. */
-export interface Edit {
-  readonly find: string;
-  readonly replace: string;
-}
-
 /**
- * The command line of a copy: it runs the modules themselves, where the edits are, and not what users run, in
+ * The command line of a copy: it runs the modules themselves, where the replacements are, and not what users run, in
  * which they are joined and written anew.
  */
 export function programOf(copy: string): string {
   return join(copy, "dist", "src", "main.js");
 }
 
-/** A copy of these built parts in a folder of its own, with other code in some places of the product. */
-export function copyEdited(
+/** A copy of these built parts in a folder of its own, with other behaviour in some places of the product. */
+export function copyReplaced(
   parts: readonly string[],
-  edits: readonly (Edit | Replacement)[],
+  replacements: readonly Replacement[],
 ): string {
   const folder = mkdtempSync(join(tmpdir(), "capstan-mutant-"));
-  for (const part of ["package.json", "tools", ...parts]) {
-    cpSync(join(root, part), join(folder, part), {
-      recursive: true,
-      filter: (path) => !path.includes("node_modules"),
-    });
-  }
+  copyFileSync(join(root, "package.json"), join(folder, "package.json"));
+  for (const part of ["tools", ...parts]) linkCode(join(root, part), join(folder, part));
   symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-  const files = globSync("dist/src/**/*.js", { cwd: folder }).map((file) => join(folder, file));
-  for (const edit of edits) {
-    if ("by" in edit) {
-      const read = (module: string) => readFileSync(join(folder, module), "utf8");
-      const { file: module, code } = withReplacement(edit, read);
-      writeFileSync(join(folder, module), code);
-      continue;
-    }
-    const { find, replace } = edit;
-    const [file, ...others] = files.filter((one) => readFileSync(one, "utf8").includes(find));
-    assert.ok(file !== undefined && others.length === 0, `${find} is in one file`);
-    const code = readFileSync(file, "utf8");
-    assert.equal(code.split(find).length, 2, `${file} has exactly one place like ${find}`);
-    writeFileSync(file, code.replace(find, replace));
+  for (const replacement of replacements) {
+    const read = (module: string) => readFileSync(join(folder, module), "utf8");
+    const { file, code } = withReplacement(replacement, read);
+    // A file of its own: the other one is that of the product.
+    rmSync(join(folder, file));
+    writeFileSync(join(folder, file), code);
   }
   return folder;
+}
+
+/** All that runs below a folder, as links to the files themselves: there are many mutants. */
+function linkCode(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  for (const entry of readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    if (entry.isDirectory() && entry.name !== "node_modules") linkCode(source, target);
+    else if (entry.isFile() && !/\.(d\.m?ts|map)$/.test(entry.name)) linkOrCopy(source, target);
+  }
+}
+
+function linkOrCopy(source: string, target: string): void {
+  try {
+    linkSync(source, target);
+  } catch {
+    // Temporary files may be on another file system.
+    copyFileSync(source, target);
+  }
 }
 
 /** A module of the tests, below dist, with what of it is asked: the same is asked of a mutant's. */
@@ -68,14 +71,14 @@ interface Asked<Module> {
 
 /** What a module of the tests tells in a mutant, a copy that is gone afterwards. */
 export async function inMutant<Module extends object, Told>(
-  edits: readonly (Edit | Replacement)[],
+  replacements: readonly Replacement[],
   { module, own }: Asked<Module>,
   tell: (copy: Module) => Told | Promise<Told>,
 ): Promise<Told> {
   const parts = new Set(["src", "providers", "test/support", dirname(module)]);
-  const folder = copyEdited(
+  const folder = copyReplaced(
     [...parts].map((part) => `dist/${part}`),
-    edits,
+    replacements,
   );
   try {
     const { href } = pathToFileURL(join(folder, "dist", module));

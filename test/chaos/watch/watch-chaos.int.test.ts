@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { repository } from "../../scenario/sandbox.js";
-import { copyEdited, programOf } from "../../support/mutant.js";
+import { copyReplaced, programOf } from "../../support/mutant.js";
 import { pickBy, seedOf } from "../random.js";
 import { lifeTargetsOf } from "../targets.js";
 import { verdictProblems } from "../verdict.js";
@@ -78,7 +78,7 @@ describe(`a sample of chaos in the watch loop, seed ${seed}`, () => {
   for (const name of Object.keys(watchMutants) as WatchMutantName[]) {
     const { edits, life, want } = watchMutants[name];
     it(`is failed by a controller with a defect: ${name}`, async () => {
-      const folder = copyEdited(["dist/src", "dist/providers"], edits);
+      const folder = copyReplaced(["dist/src", "dist/providers"], edits);
       try {
         stage = await WatchStage.start("file", programOf(folder));
         const results = await lived(stage, life);
