@@ -140,11 +140,15 @@ async function runBatch({ files }, { place, meter, node, surroundings, show }) {
   const outcome = { files, code, isOverdue, ...readReport(reportFile) };
   const [only] = Object.values(outcome.report?.files ?? {});
   if (files.length === 1 && only !== undefined) only.processorMs += ended.orphansMs;
+  const verdict = verdictOf(outcome);
   const slowdown = meter.slowdownSince(begun);
-  const reports = Object.entries(outcome.report?.files ?? {}).filter(([, { tests }]) => tests > 0);
-  const weights = reports.map(([file, report]) => [file, weightOf(report, slowdown)]);
+  // What waited in vain until it failed says nothing of the next run.
+  const reports = verdict.failed > 0 ? {} : (outcome.report?.files ?? {});
+  const weights = Object.entries(reports)
+    .filter(([, { tests }]) => tests > 0)
+    .map(([file, report]) => [file, weightOf(report, slowdown)]);
   const { orphansMs } = ended;
-  return { verdict: verdictOf(outcome), outcome, orphansMs, weights: Object.fromEntries(weights) };
+  return { verdict, outcome, orphansMs, weights: Object.fromEntries(weights) };
 }
 
 /**
