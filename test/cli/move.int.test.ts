@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ScenarioCluster } from "../scenario/manifests.js";
+import { clearServer } from "../scenario/clear-server.js";
 import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
@@ -30,14 +31,17 @@ describe("capstan move", function () {
   let pulumi: FatalPulumi;
   let sandbox: Sandbox;
 
+  before(async () => {
+    server = await ApiServer.start({ controllers: true, users: { clumsy: ["clumsy"] } });
+  });
+  after(() => server.stop());
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "capstan-move-"));
-    server = await ApiServer.start({ controllers: true, users: { clumsy: ["clumsy"] } });
     pulumi = await FatalPulumi.in(folder);
   });
   afterEach(async () => {
     await sandbox.close();
-    await server.stop();
+    await clearServer(server);
     removeFolder(folder);
   });
 
@@ -45,7 +49,6 @@ describe("capstan move", function () {
   const running = async (name: string): Promise<number> => {
     const env = { KUBECONFIG: server.kubeconfig, CAPSTAN_PULUMI: pulumi.program };
     sandbox = await Sandbox.make(shape(name), { env });
-    await sandbox.capstan(0, "install");
     await sandbox.up();
     return sandbox.ledgerEnd();
   };

@@ -235,6 +235,7 @@ export class ApiServer {
     this.startEtcd();
     this.startApiServer();
     await this.untilReady();
+    if (!this.options.isEmpty) await this.untilKindsServed();
     if (this.options.controllers) this.startControllers();
   }
 
@@ -313,6 +314,15 @@ export class ApiServer {
       const names = new Set(items.map(({ metadata }) => metadata.name));
       return ["default", "kube-system"].every((name) => names.has(name));
     });
+  }
+
+  /** A server opens the storage of a kind when it is first asked for one, and asks for patience meanwhile. */
+  private async untilKindsServed(): Promise<void> {
+    const paths = installedDefinitions.flatMap(({ spec: { group, names, versions } }) =>
+      versions.map(({ name }) => `/apis/${group}/${name}/${names.plural}`),
+    );
+    const lists = () => Promise.all(paths.map((path) => this.admin.read(path)));
+    await until("our kinds are served", () => lists().catch(() => false as const));
   }
 
   private get dataDir(): string {

@@ -5,6 +5,7 @@ import { stringify } from "yaml";
 import type { Command } from "../../scenario/command.js";
 import { clearFaults } from "../../scenario/cloud-faults.js";
 import { type CloudRow, type Deployment, mutationsIn } from "../../scenario/ledger-judge.js";
+import { clearServer } from "../../scenario/clear-server.js";
 import { Sandbox, type SandboxOptions, sharedBackend } from "../../scenario/sandbox.js";
 import { until } from "../../scenario/until.js";
 import { watchArguments } from "../../scenario/watch-rig.js";
@@ -39,19 +40,13 @@ export class WatchStage {
   static async start(backend: WatchBackend, program?: string): Promise<WatchStage> {
     const folder = mkdtempSync(join(tmpdir(), "capstan-watch-chaos-"));
     const server = await ApiServer.start();
-    const stage = new WatchStage(server, backend, folder, program);
-    const installing = await Sandbox.make({ machines: {} }, stage.options);
-    await installing.capstan(0, "install");
-    await installing.close();
-    // An API server that has just learnt of a kind asks for patience before it serves it.
-    await until("our kinds are served", () => objectsOn(server).catch(() => false as const));
-    return stage;
+    return new WatchStage(server, backend, folder, program);
   }
 
   /** A world without a cluster in it. Whoever gets it closes it. */
   async world(objects: readonly ManifestObject[]): Promise<WatchWorld> {
     const { server } = this;
-    await this.clear();
+    await clearServer(server);
     if (this.backend === "file") {
       const sandbox = await Sandbox.make({ machines: {} }, this.options);
       await sandbox.cloud.clearFaults();
@@ -71,20 +66,6 @@ export class WatchStage {
       parent: this.folder,
     });
     return new WatchWorld(server, sandbox, machines, objects, postgres);
-  }
-
-  /** Nothing is left of the life before, also where that did not come to its end. Nobody may work on it any more. */
-  private async clear(): Promise<void> {
-    const { server } = this;
-    await server.kubectl("delete", "lease", "--all", "-n", "default");
-    const left = await objectsOn(server);
-    if (left.length === 0) return;
-    await server.kubectl("delete", resources.join(), "--all", "-n", "default", "--wait=false");
-    const bare = JSON.stringify({ metadata: { finalizers: null } });
-    for (const { kind, metadata } of left) {
-      await server.kubectl("patch", kind, metadata.name, "--type=merge", "-p", bare);
-    }
-    await until("nothing is left", async () => (await objectsOn(server)).length === 0);
   }
 
   async close(): Promise<void> {

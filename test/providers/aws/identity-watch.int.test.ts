@@ -107,8 +107,10 @@ describe("Clusters of an API server that name an identity of AWS", function () {
     // Whoever may use it from now on does.
     await rig.kubectl("label", "namespace", "closed", "clusters=aws");
     await untilAll("it runs, too", async () => (await statusIn("closed")).phase === "Running");
-    await rig.kubectl("delete", "cluster", "demo", "-n", "open", "--timeout=180s");
-    await rig.kubectl("delete", "cluster", "demo", "-n", "closed", "--timeout=180s");
+    const gone = ["open", "closed"].map((namespace) =>
+      rig.kubectl("delete", "cluster", "demo", "-n", namespace, "--timeout=180s"),
+    );
+    await Promise.all(gone);
     const { server } = account;
     server.aws.advance(2 * 3_600_000);
     const { store } = server.aws.accounts.region(theirs, "eu-north-1");
