@@ -1,22 +1,29 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
-import { Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 
 const shape = (replicas = 1): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: { web: { replicas, template: { imageFamily: "ubuntu" } } },
 });
 
+// What is asked again, kept, and refused: test/engine/found-facts.test.ts.
 describe("what is looked up", () => {
   let sandbox: Sandbox;
+  let firstPlan: string;
 
-  beforeEach(async () => {
-    sandbox = await Sandbox.make(shape());
-  });
-  afterEach(async () => {
-    await sandbox.close();
-  });
+  copyForEachTest(
+    shape(),
+    (copy) => {
+      sandbox = copy;
+    },
+    async (first) => {
+      firstPlan = (await first.plan(2)).stdout;
+      await first.up();
+    },
+  );
 
   const plan = (code: number, ...words: string[]) =>
     sandbox.capstan(code, "plan", ...words, "-f", sandbox.manifests);
@@ -32,16 +39,12 @@ describe("what is looked up", () => {
 
   it("is shown, pinned, and looked up again only when somebody asks", async () => {
     assert.match(
-      (await plan(2)).stdout,
+      firstPlan,
       /Looked up for MachineDeployment web \(imageFamily ubuntu\): image local\/ubuntu-24\.04/,
     );
-    await sandbox.up();
     assert.deepEqual(imagesOf("web"), ["local/ubuntu-24.04"]);
     await newImage("local/ubuntu-26.04");
     assert.doesNotMatch((await plan(0)).stdout, /Looked up/);
-    sandbox.write(shape(2));
-    await sandbox.up();
-    assert.deepEqual(imagesOf("web"), ["local/ubuntu-24.04", "local/ubuntu-24.04"]);
     const saved = join(sandbox.folder, "saved.json");
     assert.match(
       (await plan(2, "--refresh-lookups", "--out", saved)).stdout,
@@ -49,16 +52,13 @@ describe("what is looked up", () => {
     );
     await newImage("local/ubuntu-28.04");
     await sandbox.capstan(0, "up", "--plan", saved);
-    assert.deepEqual(imagesOf("web"), ["local/ubuntu-26.04", "local/ubuntu-26.04"]);
-    await sandbox.capstan(0, "rollback", demoStack, "--yes");
-    assert.deepEqual(imagesOf("web"), ["local/ubuntu-24.04", "local/ubuntu-24.04"]);
+    assert.deepEqual(imagesOf("web"), ["local/ubuntu-26.04"]);
     assert.match((await plan(0)).stdout, /No changes/);
     await sandbox.assertSound(demoStack);
   });
 
   it("is read from the records by a plain pulumi up as well", async () => {
-    await sandbox.up();
-    await newImage("local/ubuntu-26.04");
+    await sandbox.cloud.addImage("ubuntu", "local/ubuntu-26.04");
     sandbox.write(shape(2));
     await sandbox.plain(0, "up", demoStack, "--yes", "--skip-preview");
     assert.deepEqual(imagesOf("web"), ["local/ubuntu-24.04", "local/ubuntu-24.04"]);
@@ -66,7 +66,9 @@ describe("what is looked up", () => {
   });
 
   it("stops a plan that asks for what there is not, before anything is touched", async () => {
+    const begin = sandbox.ledgerEnd();
     sandbox.write({
+      name: "other",
       machines: { "cp-0": { controlPlane: true, imageFamily: "debian" } },
       deployments: { web: { replicas: 1, template: { imageFamily: "arch" } } },
     });
@@ -76,7 +78,7 @@ describe("what is looked up", () => {
       stderr,
       /cannot look up what MachineDeployment web needs: .* no image of family arch/,
     );
-    assert.deepEqual(sandbox.rows(), []);
+    assert.deepEqual(sandbox.mutations(begin), []);
   });
 });
 
@@ -84,20 +86,24 @@ describe("a network that is not the cluster's", () => {
   let sandbox: Sandbox;
   let network: string;
 
-  beforeEach(async () => {
-    sandbox = await Sandbox.make({ machines: {} });
-    const made = await sandbox.capstan(0, "local", "network", "--cidr", "10.9.0.0/16");
-    network = made.stdout.trim();
-    sandbox.write({ network, machines: { "cp-0": { controlPlane: true }, a: {} } });
-  });
-  afterEach(async () => {
-    await sandbox.close();
-  });
+  copyForEachTest(
+    { machines: {} },
+    (copy) => {
+      sandbox = copy;
+    },
+    async (first) => {
+      const made = await first.capstan(0, "local", "network", "--cidr", "10.9.0.0/16");
+      network = made.stdout.trim();
+      first.write({ network, machines: {} });
+      await first.up();
+    },
+  );
 
   const networks = () => sandbox.rows().filter(({ kind }) => kind === "LocalNetwork");
 
   it("is used, shown, and left as it is by everything", async () => {
     const before = networks();
+    sandbox.write({ network, machines: { "cp-0": { controlPlane: true }, a: {} } });
     const { stdout } = await sandbox.capstan(2, "plan", "-f", sandbox.manifests);
     assert.match(stdout, new RegExp(`network +external +${network}`));
     await sandbox.up();
@@ -118,26 +124,20 @@ describe("a network that is not the cluster's", () => {
     );
   });
 
-  it("has to be there, and to be somebody else's, before anything begins", async () => {
-    sandbox.write({ network: "net-none", machines: { "cp-0": { controlPlane: true } } });
+  it("has to be there before anything begins", async () => {
+    sandbox.write({
+      name: "other",
+      network: "net-none",
+      machines: { "cp-0": { controlPlane: true } },
+    });
     const missing = await sandbox.capstan(65, "plan", "-f", sandbox.manifests);
     assert.match(
       missing.stderr,
       /cluster\.yaml:\d+:\d+: cannot use LocalNetwork network: the cloud has no LocalNetwork net-none/,
     );
-    sandbox.write({ machines: { "cp-0": { controlPlane: true } } });
-    await sandbox.up();
-    const [own = ""] = networks()
-      .map(({ id }) => id)
-      .filter((id) => id !== network);
-    sandbox.write({ network: own, machines: { "cp-0": { controlPlane: true } } });
-    const { stderr } = await sandbox.capstan(65, "plan", "-f", sandbox.manifests);
-    assert.match(stderr, /is the cluster's own/);
   });
 
   it("shows as drift once it is gone, and stops plans", async () => {
-    sandbox.write({ network, machines: {} });
-    await sandbox.up();
     const [balancer = ""] = sandbox
       .rows()
       .filter(({ kind }) => kind === "LocalLoadBalancer")

@@ -80,6 +80,17 @@ describe("Outputs that become values of manifests", () => {
     );
   });
 
+  it("are refused where a resource stands instead of one of its outputs", async () => {
+    const vpc = new aws.ec2.Vpc("net", { cidrBlock: "10.0.0.0/16" });
+    await assert.rejects(
+      settledValues({ id: vpc as unknown as Output<string> }),
+      failsWith(
+        "INVALID_INPUT",
+        /cannot use id of the values of cluster\(\): it is no text, number/,
+      ),
+    );
+  });
+
   it("are refused as secrets, all at once", async () => {
     await assert.rejects(
       settledValues({ a: secret("x"), b: [secret("y")], c: "z" }),

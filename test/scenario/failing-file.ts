@@ -8,8 +8,8 @@ export interface FileFault {
   readonly files: readonly string[];
   /** System calls that it goes wrong in. */
   readonly calls: readonly string[];
-  /** EIO: the disk fails; EROFS: its file system has become read-only; or so many milliseconds of delay. */
-  readonly what: "EIO" | "EROFS" | { readonly delayMs: number };
+  /** EIO: the disk fails; or so many milliseconds of delay. */
+  readonly what: "EIO" | { readonly delayMs: number };
   readonly from?: number;
 }
 
