@@ -52,7 +52,6 @@ export const rotating = [
   {
     name: "engine matrices",
     cuts: [
-      { file: "test/cli/move.int.test.ts", tests: /kill at every step/, first: 3 },
       { file: "test/controller/watch-faults.int.test.ts" },
       { file: "test/engine/failing-files.int.test.ts", first: 1 },
       { file: "test/engine/killed.int.test.ts", first: 2 },
@@ -70,8 +69,7 @@ export const rotating = [
   {
     name: "kubeadm upgrade and rotation",
     cuts: [
-      { file: "test/nodes/nodes.int.test.ts", tests: /stay Ready when/ },
-      { file: "test/nodes/up.int.test.ts", tests: /with other keys/, first: 2 },
+      { file: "test/nodes/up.int.test.ts", tests: /with other keys|stays Ready when/ },
       { file: "test/nodes/upgrade.int.test.ts", first: 3 },
     ],
   },
