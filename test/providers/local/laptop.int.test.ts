@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { connect } from "node:net";
 import { once } from "node:events";
 import { basename, join } from "node:path";
@@ -9,9 +9,9 @@ import {
   CoreV1Api,
   KubeConfig,
   PatchStrategy,
+  PolicyV1Api,
   setHeaderOptions,
 } from "@kubernetes/client-node";
-import { parseAllDocuments } from "yaml";
 import { kubernetesVersion, previousKubernetesVersion } from "#kubernetes";
 import { LocalCloud } from "../../../providers/local/cloud.js";
 import { HostFolder, portsIn } from "../../../providers/local/nodes/host-folder.js";
@@ -24,15 +24,12 @@ import { issueCertificate } from "../../../src/bootstrap/certificates/certificat
 import type { NodeReport } from "../../../src/provider/port.js";
 import type { DriftDocument } from "../../../src/report/drift-schema.js";
 import { systemClock } from "../../../src/provider/clock.js";
-import { repository, Sandbox } from "../../scenario/sandbox.js";
+import { Sandbox } from "../../scenario/sandbox.js";
 import { loseFolder } from "../../support/folders.js";
 import { until } from "../../scenario/until.js";
-
-interface WrittenMachine {
-  versions?: { kubelet: string; controlPlane?: string };
-  providerSpec: { value: { faults?: object[]; size?: string; tags?: object } };
-  template?: { spec: WrittenMachine };
-}
+import { ObjectChanges } from "../../support/object-changes.js";
+import { laptop, type LaptopMachine } from "./laptop-objects.js";
+import { isWorker, serves, stateOf, toldBy } from "./worker-courses.js";
 
 interface EtcdMembers {
   readonly members: readonly { readonly name?: string; readonly isLearner?: boolean }[];
@@ -50,54 +47,20 @@ interface ToldCluster {
 }
 
 const stack = "default/laptop";
+/** Of kubelets, which may be older than the control plane. */
+const older = "1.34.2";
 const mergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
 const programs = new Set([...memberPrograms, basename(process.execPath)]);
-
-/** The objects of examples/laptop, whose machines have other versions or a fault. */
-function laptop(version: string, worker: WrittenMachine["providerSpec"]["value"] = {}): object[] {
-  const folder = join(repository, "examples", "laptop");
-  const objects = readdirSync(folder).flatMap((name) =>
-    parseAllDocuments(readFileSync(join(folder, name), "utf8")).map(
-      (document) => document.toJS() as { kind: string; spec: WrittenMachine },
-    ),
-  );
-  for (const { kind, spec } of objects) {
-    const machine = spec.template?.spec ?? spec;
-    if (machine.versions === undefined) continue;
-    machine.versions.kubelet = version;
-    if (machine.versions.controlPlane !== undefined) machine.versions.controlPlane = version;
-    if (kind === "MachineDeployment") Object.assign(machine.providerSpec.value, worker);
-  }
-  return objects;
-}
-
-/** Whether anybody listens there: the code of the error where nobody does. */
-async function answerOf(port: number): Promise<string | undefined> {
-  const socket = connect(port, "127.0.0.1");
-  try {
-    await once(socket, "connect");
-    return undefined;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code;
-  } finally {
-    socket.destroy();
-  }
-}
 
 describe("a cluster of processes of this machine", function () {
   this.timeout(10 * 60_000);
   let sandbox: Sandbox;
   let folders: string;
+  let config: KubeConfig;
+  let core: CoreV1Api;
 
-  const core = async (): Promise<CoreV1Api> => {
-    const file = join(sandbox.folder, "admin.conf");
-    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
-    const config = new KubeConfig();
-    config.loadFromFile(file);
-    return config.makeApiClient(CoreV1Api);
-  };
   const nodes = async () => {
-    const { items } = await (await core()).listNode();
+    const { items } = await core.listNode();
     const ready = items.filter((node) =>
       node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
     );
@@ -138,6 +101,11 @@ describe("a cluster of processes of this machine", function () {
     sandbox = await Sandbox.make({ objects: laptop(version) });
     folders = `${sandbox.cloudFile}.hosts`;
     await sandbox.up();
+    const file = join(sandbox.folder, "admin.conf");
+    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
+    config = new KubeConfig();
+    config.loadFromFile(file);
+    core = config.makeApiClient(CoreV1Api);
   });
   after("it leaves no process, port or file when it is destroyed", async () => {
     try {
@@ -169,14 +137,13 @@ describe("a cluster of processes of this machine", function () {
   });
 
   it("loses no acknowledged write while it gets another minor version", async () => {
-    const api = await core();
     const written: string[] = [];
     let isDone = false;
     const writing = (async () => {
       for (let number = 0; !isDone; number += 1) {
         const name = `write-${number}`;
         const body = { metadata: { name } };
-        await api.createNamespacedConfigMap({ namespace: "default", body }).then(
+        await core.createNamespacedConfigMap({ namespace: "default", body }).then(
           () => written.push(name),
           () => undefined,
         );
@@ -188,7 +155,7 @@ describe("a cluster of processes of this machine", function () {
     await sandbox.up();
     isDone = true;
     await writing;
-    const { items } = await api.listNamespacedConfigMap({ namespace: "default" });
+    const { items } = await core.listNamespacedConfigMap({ namespace: "default" });
     const kept = new Set(items.map(({ metadata }) => metadata?.name));
     assert.deepEqual(
       written.filter((name) => !kept.has(name)),
@@ -200,7 +167,7 @@ describe("a cluster of processes of this machine", function () {
 
   it("touches no member while the etcd of another one stands still or finds its disk full, and goes on once it has room", async () => {
     // Only the first member is to change, and another one is ill.
-    const objects = laptop(version) as { metadata: { name: string }; spec: WrittenMachine }[];
+    const objects = laptop(version) as { metadata: { name: string }; spec: LaptopMachine }[];
     const changed = objects.find(({ metadata }) => metadata.name === "cp-0")!;
     changed.spec.providerSpec.value.tags = { care: "taken" };
     const hostOf = async (machine: string) => {
@@ -338,11 +305,10 @@ describe("a cluster of processes of this machine", function () {
       hostFolders()
         .map((name) => join(folders, name))
         .filter((one) => existsSync(join(one, "etcd")));
-    const api = await core();
     const acknowledged: string[] = [];
     const write = async () => {
       const name = `before-${acknowledged.length}`;
-      await api.createNamespacedConfigMap({ namespace: "default", body: { metadata: { name } } });
+      await core.createNamespacedConfigMap({ namespace: "default", body: { metadata: { name } } });
       acknowledged.push(name);
     };
     await write();
@@ -368,7 +334,7 @@ describe("a cluster of processes of this machine", function () {
       await write();
       assert.equal((await voters()).length, 3);
     }
-    const { items } = await api.listNamespacedConfigMap({ namespace: "default" });
+    const { items } = await core.listNamespacedConfigMap({ namespace: "default" });
     const kept = new Set(items.map(({ metadata }) => metadata?.name));
     assert.deepEqual(
       acknowledged.filter((name) => !kept.has(name)),
@@ -378,8 +344,7 @@ describe("a cluster of processes of this machine", function () {
   });
 
   it("tells of Machines what their Nodes say, also where these run otherwise than they shall", async () => {
-    const api = await core();
-    const { items } = await api.listNode();
+    const { items } = await core.listNode();
     const node = items.find(({ metadata }) => metadata?.name?.startsWith("workers"))!;
     const name = node.metadata?.name ?? "";
     const told = async () => {
@@ -404,7 +369,7 @@ describe("a cluster of processes of this machine", function () {
     await kubelet("hang");
     try {
       const body = [{ op: "replace", path: "/status/nodeInfo/kubeletVersion", value: "v1.33.9" }];
-      await api.patchNodeStatus({ name, body });
+      await core.patchNodeStatus({ name, body });
       const { stdout } = await sandbox.capstan(2, "drift", stack);
       assert.match(stdout, /node\.kubelet \S+ -> 1\.33\.9/);
       const [field] = (await told()).drift;
@@ -420,14 +385,13 @@ describe("a cluster of processes of this machine", function () {
   });
 
   it("has Nodes that bear what their Machines want, also what no kubelet may give itself, beside what others put there", async () => {
-    const api = await core();
     const role = "node-role.kubernetes.io/web";
     const workers = async () => {
-      const { items } = await api.listNode();
+      const { items } = await core.listNode();
       return items.filter(({ metadata }) => metadata?.name?.startsWith("workers"));
     };
     const of = (mark: { labels?: Record<string, string>; taints?: object[] }) => {
-      const objects = laptop(version) as { kind: string; spec: WrittenMachine }[];
+      const objects = laptop(version) as { kind: string; spec: LaptopMachine }[];
       for (const { kind, spec } of objects) {
         if (kind !== "MachineDeployment") continue;
         Object.assign(spec.template!.spec, {
@@ -449,7 +413,7 @@ describe("a cluster of processes of this machine", function () {
     const [{ metadata } = {}] = marked;
     // As a command that was killed before its end leaves it, or a user who takes it off: `up` does nothing else.
     const bare = { metadata: { labels: { [role]: null } } };
-    await api.patchNode({ name: metadata?.name ?? "", body: bare }, mergePatch);
+    await core.patchNode({ name: metadata?.name ?? "", body: bare }, mergePatch);
     const { stdout } = await sandbox.plan(2);
     assert.match(stdout, /~ in place +nodeLabels \{\} -> \{"node-role\.kubernetes\.io\/web":""\}/);
     assert.match(stdout, /Plan: 1 to update in place/);
@@ -457,7 +421,7 @@ describe("a cluster of processes of this machine", function () {
     await sandbox.up();
     assert.ok((await workers()).every((node) => node.metadata?.labels?.[role] === ""));
     const body = { metadata: { labels: { "example.org/theirs": "1" } } };
-    await api.patchNode({ name: metadata?.name ?? "", body }, mergePatch);
+    await core.patchNode({ name: metadata?.name ?? "", body }, mergePatch);
     sandbox.writeObjects(of({}));
     await sandbox.up();
     const after = await workers();
@@ -473,7 +437,7 @@ describe("a cluster of processes of this machine", function () {
 
   it("runs pods until they are deleted, and moves those of a host that goes", async () => {
     const pods = async () => {
-      const { items } = await (await core()).listNamespacedPod({ namespace: "default" });
+      const { items } = await core.listNamespacedPod({ namespace: "default" });
       return items.map(({ metadata, spec, status }) => ({
         name: metadata?.name ?? "",
         node: spec?.nodeName ?? "",
@@ -483,10 +447,6 @@ describe("a cluster of processes of this machine", function () {
     const labels = { app: "web" };
     const containers = [{ name: "web", image: "example.org/web:1" }];
     const template = { metadata: { labels }, spec: { containers } };
-    const file = join(sandbox.folder, "admin.conf");
-    const config = new KubeConfig();
-    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
-    config.loadFromFile(file);
     const apps = config.makeApiClient(AppsV1Api);
     const named = { namespace: "default", name: "web" };
     const spec = { replicas: 4, selector: { matchLabels: labels }, template };
@@ -499,7 +459,7 @@ describe("a cluster of processes of this machine", function () {
     await apps.patchNamespacedDeployment({ ...named, body: { spec: { replicas: 2 } } }, mergePatch);
     await until("2 pods have ended", () => running(2), undefined, 500);
     const before = new Set((await nodes()).map(({ name }) => name));
-    sandbox.writeObjects(laptop(version, { size: "medium" }));
+    sandbox.writeObjects(laptop(version, { value: { size: "medium" } }));
     await sandbox.up();
     // Those that were evicted last come up on another host a moment later.
     await until("2 pods run again", () => running(2), undefined, 500);
@@ -564,10 +524,145 @@ describe("a cluster of processes of this machine", function () {
   it("is as it was when a change fails", async () => {
     const before = await nodes();
     const faults = [{ call: "create", mode: "breaks" }];
-    sandbox.writeObjects(laptop(version, { size: "large", faults }));
+    sandbox.writeObjects(laptop(version, { value: { size: "large", faults } }));
     await sandbox.up(1);
     sandbox.writeObjects(laptop(version));
     assert.deepEqual(await nodes(), before);
     await sandbox.plan(0);
   });
+
+  describe("whose workers are changed where they are", () => {
+    const labels = { app: "budgeted" };
+    const namespace = "default";
+    const nodesPath = "/api/v1/nodes";
+    const podsPath = `/api/v1/namespaces/${namespace}/pods`;
+
+    /** What the workers run: the tests come in any order. */
+    let kubelet = kubernetesVersion;
+    const otherKubelet = () => (kubelet === older ? kubernetesVersion : older);
+    const workersOf = (theirs: string, deletion: object = {}) =>
+      laptop(kubernetesVersion, { kubelet: theirs, deletion, inPlace: true });
+
+    const workers = async () => {
+      const { items } = await core.listNode();
+      return items.filter(isWorker);
+    };
+    const pods = async () => {
+      const { items } = await core.listNamespacedPod({ namespace, labelSelector: "app=budgeted" });
+      return items;
+    };
+    const states = async () => (await workers()).map(stateOf);
+    const allServe = () =>
+      until(
+        "both pods run",
+        async () => (await pods()).filter(serves).length === 2,
+        undefined,
+        100,
+      );
+    let policy: PolicyV1Api;
+    const budgetOf = async (minAvailable: number) => {
+      const name = "budgeted";
+      await policy.deleteNamespacedPodDisruptionBudget({ name, namespace }).catch(() => undefined);
+      const spec = { minAvailable, selector: { matchLabels: labels } };
+      const body = { metadata: { name }, spec };
+      await policy.createNamespacedPodDisruptionBudget({ namespace, body });
+      const counted = async () => {
+        const budget = await policy.readNamespacedPodDisruptionBudget({ name, namespace });
+        return budget.status?.disruptionsAllowed === 2 - minAvailable;
+      };
+      await until("the budget counts", counted, undefined, 100);
+    };
+
+    before(async () => {
+      sandbox.writeObjects(workersOf(kubelet));
+      await sandbox.up();
+      policy = config.makeApiClient(PolicyV1Api);
+      const containers = [{ name: "main", image: "none" }];
+      await config.makeApiClient(AppsV1Api).createNamespacedDeployment({
+        namespace,
+        body: {
+          metadata: { name: "budgeted" },
+          spec: {
+            replicas: 2,
+            selector: { matchLabels: labels },
+            template: { metadata: { labels }, spec: { containers } },
+          },
+        },
+      });
+      await allServe();
+      await budgetOf(1);
+    });
+
+    it("are drained first within the budget of their pods, and take pods again", async () => {
+      const [before, after] = [kubelet, otherKubelet()];
+      await budgetOf(1);
+      sandbox.writeObjects(workersOf(after));
+      assert.match(
+        (await sandbox.plan(2)).stdout,
+        /\(disruptive: the kubelet restarts\) \(drains first\)/,
+      );
+      const changes = await ObjectChanges.begin(config, [
+        { path: nodesPath, list: async () => (await core.listNode()).items },
+        { path: podsPath, list: async () => (await core.listNamespacedPod({ namespace })).items },
+      ]);
+      await sandbox.up();
+      kubelet = after;
+      const { courses, disturbed, fewest } = toldBy(await changes.end(), {
+        podsPath,
+        disturbing: `cordoned ${after}`,
+      });
+      assert.deepEqual(
+        [...courses.values()],
+        Array.from({ length: 2 }, () => [
+          `free ${before}`,
+          `cordoned ${before}`,
+          `cordoned ${after}`,
+          `free ${after}`,
+        ]),
+      );
+      assert.deepEqual(disturbed, [0, 0]);
+      assert.ok(fewest >= 1, `${fewest} pods served`);
+      await allServe();
+      await sandbox.plan(0);
+    });
+
+    it("tell who keeps them, and are changed all the same once their time is over", async () => {
+      await budgetOf(2);
+      sandbox.writeObjects(workersOf(otherKubelet(), { nodeDrainTimeoutSeconds: 5 }));
+      const { stdout, stderr } = await sandbox.up();
+      kubelet = otherKubelet();
+      assert.match(
+        stdout + stderr,
+        /pods? ha(s|ve) to go first since \S+: default\/budgeted-\S+ \(Cannot evict pod/,
+      );
+      assert.deepEqual(await states(), [`free ${kubelet}`, `free ${kubelet}`]);
+    });
+
+    it("take pods again where the command that drains them is killed and its change taken back", async () => {
+      // So that it does not come to its end before it is killed.
+      await budgetOf(2);
+      sandbox.writeObjects(workersOf(otherKubelet()));
+      const command = sandbox.startUp();
+      const isCordoned = async () => (await states()).some((state) => state.startsWith("cordoned"));
+      await until("one of them is drained", isCordoned, undefined, 50);
+      await command.killTree();
+      assert.ok(await isCordoned());
+      await sandbox.capstan(0, "rollback", stack, "--yes");
+      assert.deepEqual(await states(), [`free ${kubelet}`, `free ${kubelet}`]);
+      await allServe();
+    });
+  });
 });
+
+/** Whether anybody listens there: the code of the error where nobody does. */
+async function answerOf(port: number): Promise<string | undefined> {
+  const socket = connect(port, "127.0.0.1");
+  try {
+    await once(socket, "connect");
+    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code;
+  } finally {
+    socket.destroy();
+  }
+}
