@@ -138,7 +138,7 @@ export function tierTable() {
     cuts.map(({ file, tests }) => [
       name,
       file,
-      tests === undefined ? "all" : `that match \`${tests.source}\``,
+      tests === undefined ? "all" : `that match \`${tests.source.replaceAll("|", "\\|")}\``,
     ]),
   );
   const rows = [["class", "file", "tests that take turns"], ["", "", ""], ...cuts];
