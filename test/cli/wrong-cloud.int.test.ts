@@ -57,10 +57,13 @@ describe("a cluster that its cloud does not show", () => {
     const verbs: readonly { readonly name: string; readonly args: () => readonly string[] }[] = [
       { name: "plan", args: () => ["plan", ...files()] },
       { name: "up", args: () => ["up", "--yes", ...files()] },
+      { name: "up --adopt", args: () => ["up", "--yes", "--adopt", ...files()] },
+      { name: "up --thaw", args: () => ["up", "--yes", "--thaw", "0123456789ab", ...files()] },
       { name: "drift", args: () => ["drift", demoStack] },
       { name: "status", args: () => ["status", demoStack] },
       { name: "describe", args: () => ["describe", demoStack] },
       { name: "rollback", args: () => ["rollback", "--yes", demoStack] },
+      { name: "rollback --to", args: () => ["rollback", "--yes", "--to", "1", demoStack] },
       { name: "destroy", args: () => ["destroy", "--yes", demoStack] },
       { name: "sweep", args: () => ["sweep", "--yes", "--grace", "0"] },
     ];
