@@ -88,6 +88,11 @@ export function timesAsMany(usually: number): number {
   return usually * Math.max(1, runsTimes());
 }
 
+/** How often a law has to have met what it speaks of, where it meets that at least so often with all of its inputs. */
+export function timesSeen(usually: number): number {
+  return Math.floor(usually * runsTimes());
+}
+
 function runsOf(usually: number): number {
   return Math.ceil(usually * runsTimes());
 }
