@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { hostsInName } from "../../src/records/host-name.js";
+import { hostsInName, isHostOf } from "../../src/records/host-name.js";
 
 describe("the hosts in a name", () => {
   const cases: Record<string, readonly string[]> = {
@@ -14,6 +14,22 @@ describe("the hosts in a name", () => {
   for (const [name, hosts] of Object.entries(cases)) {
     it(`${name}: ${hosts.join(" or ") || "none"}`, () => {
       assert.deepEqual(hostsInName(name), hosts);
+    });
+  }
+});
+
+describe("a host of a machine", () => {
+  const cases: Record<string, boolean> = {
+    "web-7ca2dcf0-1": true,
+    "web-7ca2dcf0-12": true,
+    "web-7ca2dcf0-1-data": false,
+    "web-2-7ca2dcf0-1": false,
+    "web-7ca2dcf0": false,
+    "db-7ca2dcf0-1": false,
+  };
+  for (const [host, want] of Object.entries(cases)) {
+    it(`web ${want ? "has" : "has not"} ${host}`, () => {
+      assert.equal(isHostOf("web", host), want);
     });
   }
 });

@@ -6,14 +6,14 @@ import { systemClock } from "../../src/provider/clock.js";
 import { isHostOf } from "../../src/records/host-name.js";
 
 /** What a fault has besides its call and its mode. */
-export type FaultOptions = Omit<Fault, "call" | "mode">;
+export type HandFaultOptions = Omit<Fault, "call" | "mode">;
 
 /** What the verbs of `capstan local` do to a cloud in its file, without a process: a process takes longer than the change. */
 export class CloudHand {
   constructor(private readonly file: string) {}
 
   /** `call` and `mode` as `capstan local fault` knows them. */
-  fault(call: string, mode: string, options: FaultOptions = {}): Promise<void> {
+  fault(call: string, mode: string, options: HandFaultOptions = {}): Promise<void> {
     const what = {
       call: faultCalls.find((one) => one === call)!,
       mode: faultModes.find((one) => one === mode)!,
