@@ -46,8 +46,7 @@ async function measure(count) {
   try {
     await until("all run", () => names.every((name) => ended(name) >= 1), giveUpMs);
     if (count > 0) {
-      const ms = String(neverMs);
-      await sandbox.fault("terminate", "late", "--name", "stuck-", "--ms", ms);
+      await sandbox.cloud.fault("terminate", "late", { name: "stuck-", ms: neverMs });
     }
     const end = sandbox.ledgerEnd();
     for (const name of stuck) ask(name, 0);

@@ -61,6 +61,8 @@ describe("capstan watch -f", () => {
     at = await said(/revision 2, 4 machines run/, at);
     assert.equal(hosts("web").length, 3);
 
+    // One that is found by the look that ends a change is healed with it.
+    await untilLooked(1);
     const [dead] = hosts("web");
     await sandbox.cloud.kill(dead?.id ?? "");
     at = await said(/default\/demo: drift: .*web-.* missing/, at);
