@@ -11,15 +11,14 @@ import { identityOf } from "../../src/compile/compile.js";
 import { hasRecordedUid, unknownResources } from "../../src/plan/decisions/unrecorded.js";
 import { isUnnumberedRollback } from "../../src/plan/goal/rollback.js";
 import { targetOfRecords } from "../../src/plan/planner/make-plan.js";
-import { unavailable } from "../../src/plan/waves/host-set.js";
 import { membersRound } from "../../src/plan/waves/members.js";
 import { commitOf } from "../../src/plan/waves/next-action.js";
-import { setOf } from "../../src/plan/waves/rollout.js";
 import { clusterDocument } from "../../src/report/formats/plan-json.js";
-import { maxSurgeOf, minAvailableOf } from "../../src/sets/fenceposts.js";
+import { maxSurgeOf } from "../../src/sets/fenceposts.js";
 import { assertStepsAsPlanned, recordedTwice } from "../../src/transaction/pass.js";
 import { copyReplaced } from "../support/mutant.js";
 import { replaced, replacedMethod, type Replacement } from "../support/replacement.js";
+import { noneHasToServe, workersAlwaysServe } from "../support/rollout-defects.js";
 
 /** The handlers of a request for records do whatever its passes ask for. */
 const handlersChangeAll = replaced(
@@ -129,23 +128,9 @@ export const mutants = {
     }),
   ],
   /** A rollout may let every machine go, and its plan says so. */
-  noneHasToServe: [replaced(minAvailableOf, () => () => 0)],
+  noneHasToServe,
   /** A run takes every host for one that serves: its plan was right, and it does not keep it. */
-  nobodyWaits: [
-    replaced(
-      setOf,
-      (original) => (name, hosts, marked) =>
-        original(
-          name,
-          hosts.map((one) => ({ ...one, available: true })),
-          marked,
-        ),
-    ),
-    replaced(
-      unavailable,
-      (original) => (hosts) => original(hosts.filter(({ controlPlane }) => controlPlane)),
-    ),
-  ],
+  nobodyWaits: workersAlwaysServe,
   /** The lock of a dead Pulumi engine is left where it is. */
   noLockRelease: [
     replacedMethod(

@@ -53,33 +53,36 @@ describe("a Pulumi project of a user's", () => {
     assert.equal(stdout.trim(), "blue");
   });
 
+  const hostCount = () => sandbox.alive().filter(({ kind }) => kind === "LocalHost").length;
+
   /** A plain `pulumi up` that ends with a worker missing. */
   const failOnce = async (): Promise<void> => {
     sandbox.write(three);
     await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
     const { stdout, stderr } = await project.up(1);
     assert.match(stdout + stderr, /create failed \(fail, by fault\)/);
-    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
+    assert.equal(hostCount(), 2);
+  };
+
+  /** A plain `pulumi up` of these manifests, after which so many hosts run and nothing is left to do. */
+  const goOnWith = async (cluster: ScenarioCluster, hosts: number): Promise<void> => {
+    sandbox.write(cluster);
+    await project.up();
+    await assertSound();
+    assert.equal(hostCount(), hosts);
+    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
   };
 
   // Each shape behind a failure, in each kind of stack: test/inline/interrupted-pass.test.ts.
   it("goes on with corrected manifests after a pulumi up that failed", async () => {
     await failOnce();
-    sandbox.write(large);
-    await project.up();
-    await assertSound();
-    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 3);
-    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+    await goOnWith(large, 3);
   });
 
   it("goes back to the old ones, in a stack with other resources", async () => {
     project.programWithMore();
     await failOnce();
-    sandbox.write(pair);
-    await project.up();
-    await assertSound();
-    assert.equal(sandbox.alive().filter(({ kind }) => kind === "LocalHost").length, 2);
-    await project.pulumi(0, "preview", "--stack", userStack, "--expect-no-changes");
+    await goOnWith(pair, 2);
   });
 
   it("is taken back by capstan rollback after a pulumi up that failed", async () => {

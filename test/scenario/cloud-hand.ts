@@ -2,8 +2,8 @@ import assert from "node:assert/strict";
 import { LocalCloud } from "../../providers/local/cloud.js";
 import { type Fault, faultCalls, faultModes } from "../../providers/local/faults.js";
 import type { JsonObject } from "../../src/api/json.js";
+import { findAlive } from "../../src/cli/resource-named.js";
 import { systemClock } from "../../src/provider/clock.js";
-import { isHostOf } from "../../src/records/host-name.js";
 
 /** What a fault has besides its call and its mode. */
 export type HandFaultOptions = Omit<Fault, "call" | "mode">;
@@ -29,7 +29,7 @@ export class CloudHand {
   /** Terminates a resource; `name` is its id, its name, or the machine that a host serves. */
   kill(name: string): Promise<void> {
     return this.with(async (cloud) => {
-      const { id } = await theOne(cloud, name);
+      const { id } = await findAlive(cloud, name);
       await cloud.terminate(id, undefined, "kill");
     });
   }
@@ -37,7 +37,7 @@ export class CloudHand {
   /** Changes fields of a resource, named as for `kill`. */
   set(name: string, fields: JsonObject): Promise<void> {
     return this.with(async (cloud) => {
-      const { id, spec } = await theOne(cloud, name);
+      const { id, spec } = await findAlive(cloud, name);
       await cloud.update(id, { ...spec, ...fields }, undefined, "set");
     });
   }
@@ -55,12 +55,4 @@ export class CloudHand {
       cloud.close();
     }
   }
-}
-
-async function theOne(cloud: LocalCloud, name: string) {
-  const alive = (await cloud.everything()).filter(({ state }) => state !== "terminated");
-  const named = alive.filter(({ id, who }) => id === name || who.name === name);
-  const found = named.length > 0 ? named : alive.filter(({ who }) => isHostOf(name, who.name));
-  assert.equal(found.length, 1, `resources alive that are called ${name}`);
-  return found[0]!;
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   cpSync,
   existsSync,
@@ -13,6 +12,7 @@ import {
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { awsProvider } from "../../providers/aws/provider.js";
+import { digestOf } from "../../src/api/digest.js";
 import { allDefinitions } from "../../src/api/identity-crd.js";
 import { removeFolder } from "./folders.js";
 import { noClients } from "../providers/aws/no-clients.js";
@@ -33,7 +33,7 @@ export async function savedEtcd(
   binDir: string,
   fill: (dataDir: string) => Promise<void>,
 ): Promise<string> {
-  const saved = join(cache, digestOf(binDir));
+  const saved = join(cache, versionOf(binDir));
   if (existsSync(saved)) return saved;
   mkdirSync(cache, { recursive: true });
   removeOld();
@@ -64,13 +64,12 @@ export function copyEtcd(saved: string, dataDir: string): void {
   cpSync(saved, dataDir, { recursive: true });
 }
 
-function digestOf(binDir: string): string {
+function versionOf(binDir: string): string {
   const programs = ["etcd", "kube-apiserver"].map((name) => {
     const { size, mtimeMs } = statSync(join(binDir, name));
     return { name, size, mtimeMs };
   });
-  const text = JSON.stringify([binDir, programs, installedDefinitions]);
-  return createHash("sha256").update(text).digest("hex").slice(0, 16);
+  return digestOf([binDir, programs, installedDefinitions], 16);
 }
 
 /** Several processes may make the same: the first one's stays. */

@@ -19,9 +19,9 @@ import type { LocalCloud, LocalResource } from "../../../providers/local/cloud.j
 import { CapstanError } from "../../api/error.js";
 import type { Json, JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
-import { isHostOf } from "../../records/host-name.js";
 import { type CommandContext, settingUp } from "../context.js";
 import { exitCodes } from "../exit.js";
+import { findAlive } from "../resource-named.js";
 import { table } from "../table.js";
 
 /** capstan local machines: the hosts of the simulated cloud, gone ones with --all. */
@@ -331,24 +331,6 @@ export async function localLedger(
     table(["SEQ", "AT", "PID", "CALL", "EFFECT", "FAULT", "NAME", "ID"], rows),
   );
   return exitCodes.done;
-}
-
-/** By id, by resource name, or by the name of the machine that a host serves. */
-async function findAlive(cloud: LocalCloud, name: string): Promise<LocalResource> {
-  const alive = (await cloud.everything()).filter(({ state }) => state !== "terminated");
-  const named = alive.filter(({ id, who }) => id === name || who.name === name);
-  const found = named.length > 0 ? named : alive.filter(({ who }) => isHostOf(name, who.name));
-  const [only, ...others] = found;
-  if (only !== undefined && others.length === 0) return only;
-  throw new CapstanError({
-    code: "NOT_FOUND",
-    source: "user",
-    message:
-      only === undefined
-        ? `nothing in the local cloud is called ${name}`
-        : `${name} is not clear: ${found.map(({ id, who }) => `${who.cluster} ${who.name} (${id})`).join(", ")}`,
-    hint: "capstan local machines lists what there is",
-  });
 }
 
 /** "size=large" or "diskGib=40": JSON where it parses, text otherwise. */

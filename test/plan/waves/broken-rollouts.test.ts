@@ -3,12 +3,12 @@ import fc from "fast-check";
 import { isQuiet } from "../../../src/plan/step.js";
 import { hostSetOf, unavailable } from "../../../src/plan/waves/host-set.js";
 import { isCrowded, roundOf } from "../../../src/plan/waves/members.js";
-import { setOf } from "../../../src/plan/waves/rollout.js";
-import { fencepostsOf, minAvailableOf } from "../../../src/sets/fenceposts.js";
+import { fencepostsOf } from "../../../src/sets/fenceposts.js";
 import { inPlaceBudget } from "../../../src/sets/in-place.js";
 import { breachesOf, type History } from "../../support/histories.js";
 import { inMutant } from "../../support/mutant.js";
 import { replaced, type Replacement } from "../../support/replacement.js";
+import { noneHasToServe, workersAlwaysServe } from "../../support/rollout-defects.js";
 import { rolloutHistories } from "../../support/rollout-histories.js";
 
 /** A defect, and what the laws of rollouts have to say about it. */
@@ -22,15 +22,11 @@ const membersAlwaysServe = replaced(
   unavailable,
   (original) => (hosts) => original(hosts.filter(({ controlPlane }) => !controlPlane)),
 );
-const workersAlwaysServe = replaced(
-  unavailable,
-  (original) => (hosts) => original(hosts.filter(({ controlPlane }) => controlPlane)),
-);
 
 const defects: readonly Defect[] = [
   {
     name: "no machine has to be available",
-    replacements: [replaced(minAvailableOf, () => () => 0)],
+    replacements: noneHasToServe,
     want: /^rollout: \d+ of \w+ serve after delete /,
   },
   {
@@ -62,18 +58,7 @@ const defects: readonly Defect[] = [
   },
   {
     name: "old machines go before new ones are available",
-    replacements: [
-      replaced(
-        setOf,
-        (original) => (name, hosts, marked) =>
-          original(
-            name,
-            hosts.map((host) => ({ ...host, available: true })),
-            marked,
-          ),
-      ),
-      workersAlwaysServe,
-    ],
+    replacements: workersAlwaysServe,
     want: /^rollout: \d+ of \w+ serve after delete /,
   },
   {

@@ -2,17 +2,9 @@
 // kernel counts their time for none (processor.mjs). Samples find them, and what they do after the last sample is not counted.
 
 import { readdirSync, readFileSync } from "node:fs";
+import { processIn } from "./processor.mjs";
 
-/**
- * @typedef {object} Process
- * @property {number} pid
- * @property {number} parent
- * @property {string} begun tells two processes with one pid apart
- * @property {number} ms of the processors, with those of children that it has waited for
- */
-
-/** Milliseconds of a clock tick: USER_HZ is 100 wherever Node.js runs. Source: Linux, time(7). */
-const tickMs = 10;
+/** @typedef {import("./processor.mjs").Process} Process */
 
 /** What the orphans of one job cost. Pure but for the memory of earlier samples. */
 export class Orphans {
@@ -90,23 +82,6 @@ export function processesNow() {
     return pids.flatMap((pid) => processIn(pid) ?? []);
   } catch {
     return [];
-  }
-}
-
-/**
- * @param {number} pid
- * @returns {Process | undefined} undefined once it has ended
- */
-function processIn(pid) {
-  try {
-    // Behind the name, which may hold anything: state, ppid, ...; utime to cstime are the 12th to the 15th, and the begin is the
-    // 20th. Source: Linux, proc_pid_stat(5).
-    const told = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = told.slice(told.lastIndexOf(")") + 2).split(" ");
-    const ticks = fields.slice(11, 15).reduce((sum, text) => sum + Number(text), 0);
-    return { pid, parent: Number(fields[1]), begun: fields[19] ?? "", ms: ticks * tickMs };
-  } catch {
-    return undefined;
   }
 }
 
