@@ -87,7 +87,7 @@ describe("the plan of a run of all tests", () => {
     const planned = (parts: readonly number[]) =>
       batchesOf([killed, one], floor, { parts }).map(({ files, seconds }) => [files[0], seconds]);
     assert.deepEqual(planned([0]), [[killed, 20]]);
-    assert.deepEqual(planned([3]), [
+    assert.deepEqual(planned([2]), [
       [one, 90],
       [killed, 20],
     ]);
