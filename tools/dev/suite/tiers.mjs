@@ -67,7 +67,7 @@ export const rotating = [
       { file: "test/controller/watch-faults.int.test.ts" },
       { file: "test/engine/atomic.int.test.ts", first: 1 },
       { file: "test/engine/failing-files.int.test.ts", first: 1 },
-      { file: "test/engine/frozen.int.test.ts", first: 3 },
+      { file: "test/engine/frozen.int.test.ts" },
       { file: "test/engine/full-disk.int.test.ts", first: 2 },
       { file: "test/engine/killed.int.test.ts", first: 2 },
       { file: "test/engine/postgres.int.test.ts" },
