@@ -51,6 +51,8 @@ describe("a cluster that capstan up makes of real nodes", function () {
   let version = previousPrograms().version;
   let members: NodesCluster["members"] = { "cp-0": member };
   let replicas = 1;
+  /** The cluster is what the manifests say. */
+  let isSettled = false;
 
   const clusterOf = (template = worker): NodesCluster => ({
     members,
@@ -92,10 +94,14 @@ describe("a cluster that capstan up makes of real nodes", function () {
   });
   beforeEach(async () => {
     // Capstan knows nothing of an upgrade in place.
-    if (version === scenario.version) await scenario.sandbox.up();
+    if (isSettled || version !== scenario.version) return;
+    await scenario.sandbox.up();
+    isSettled = true;
   });
   afterEach(async function () {
-    if (this.currentTest?.state === "failed") console.log(await scenario.story());
+    if (this.currentTest?.state !== "failed") return;
+    isSettled = false;
+    console.log(await scenario.story());
   });
   after(async () => scenario.end());
 
@@ -257,6 +263,7 @@ describe("a cluster that capstan up makes of real nodes", function () {
     // What comes next needs no worker more.
     replicas -= 1;
     scenario.write(clusterOf());
+    isSettled = false;
   });
 
   it("is as it was when a new host fails, which tells why", async () => {
