@@ -8,6 +8,7 @@ import type {
   Identity,
   Observed,
   OperationState,
+  Removal,
   Phase,
   Presence,
   ResourceHandler,
@@ -138,9 +139,10 @@ export class LocalHandler implements ResourceHandler {
     return this.cloud.start(id, signal);
   }
 
-  async remove(ctx: CallContext, current: Observed): Promise<void> {
-    await this.cloud.terminate(current.id, ctx.signal);
-    if (hasPower(current.spec)) await this.power.cut(current);
+  async remove(ctx: CallContext, current: Observed): Promise<Removal | void> {
+    const removal = await this.cloud.terminate(current.id, ctx.signal);
+    if (removal === undefined && hasPower(current.spec)) await this.power.cut(current);
+    return removal;
   }
 
   async disown(ctx: CallContext, current: Observed): Promise<void> {

@@ -9,7 +9,6 @@ import {
   presenceOf,
 } from "../provider/operations.js";
 import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
-import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
   CloudIdentity,
@@ -36,6 +35,7 @@ import type { ResourceEvent } from "./resource-event.js";
 import {
   cannotImport,
   cannotLetGo,
+  neverRuns,
   notOurs,
   refusedLater,
   replacedByItself,
@@ -48,7 +48,9 @@ import { FindOrCreate } from "./find-or-create.js";
 import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
 import { Patience } from "./patience.js";
+import type { PendingNeeds } from "./pending-needs.js";
 import { Postponed, type Postponement } from "./postponed.js";
+import { removalRefused, Removals } from "./removals.js";
 import { isGone, oneOf } from "./presence.js";
 import {
   acceptedIn,
@@ -86,8 +88,14 @@ export interface BridgeRuntime extends ResumingRun {
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
+  /** What was asked to be removed by this command; absent: this engine run is the first. */
+  readonly removals?: Removals;
   /** Who waits for deletions between engine runs; without it each deletion waits until the resource is gone. */
   readonly postponement?: Postponement;
+  /** What resources of this engine run are made after while the cloud may still refuse it; absent: each is waited for before. */
+  readonly needs?: PendingNeeds;
+  /** As what earlier hosts of the same machines were refused for want of room after they were accepted, by host. */
+  readonly withoutRoom?: ReadonlyMap<NodeKey, readonly JsonObject[]>;
   /** What hosts are given beside their inputs; without it there is no user data to be had. */
   readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
@@ -106,6 +114,7 @@ export class CloudResource implements DynamicResource {
   private readonly patience: Patience;
   private readonly creation: FindOrCreate;
   private readonly toldWaiting = new Set<string>();
+  private readonly removals: Removals;
 
   constructor(
     private readonly provider: Identifying & VerdictGiver & Pick<InfrastructureProvider, "timing">,
@@ -114,6 +123,7 @@ export class CloudResource implements DynamicResource {
     private readonly runtime: BridgeRuntime,
   ) {
     this.session = runtime.cloud ?? new SessionCloud();
+    this.removals = runtime.removals ?? new Removals();
     this.patience = new Patience(runtime.context, handler, {
       readyTimeoutMs: runtime.readyTimeoutMs,
       usableWithinMs: usableWithinMsOf(provider),
@@ -131,6 +141,10 @@ export class CloudResource implements DynamicResource {
         const outputs = this.outputsOf(this.known(resource, asked));
         return new UnfinishedResource(resource.id, outputs, error);
       },
+      needsStand: async (who, attempt) => {
+        await runtime.needs?.check(nodeKey(kind, who.name), attempt);
+      },
+      withoutRoom: (who) => runtime.withoutRoom?.get(nodeKey(kind, who.name)) ?? [],
       waits: (name, error, remedy) => this.waits("create", name, error, remedy),
     });
   }
@@ -168,6 +182,7 @@ export class CloudResource implements DynamicResource {
       const context = createContextOf(this.runtime.context, this.runtime.bootstrap, who);
       const resource = this.known(await this.creation.run(context, who, asked), asked);
       this.runtime.served?.add(resource.id);
+      this.runtime.needs?.made(resource);
       const finished = await this.finish(resource, asked);
       return { id: finished.id, outs: this.outputsOf(finished) };
     });
@@ -286,8 +301,11 @@ export class CloudResource implements DynamicResource {
     const { bootstrap, context, postponement } = this.runtime;
     const { who } = current;
     const remove = async () => {
+      const asked = await this.removals.outcome(context, current);
+      if (asked?.state === "running") return;
+      if (asked !== undefined) throw removalRefused(this.kind, who, asked.failure);
       await bootstrap?.release(context, current);
-      await this.handler.remove(context, current);
+      this.removals.note(current, this.handler, await this.handler.remove(context, current));
     };
     const waits = (error: unknown) => this.waits("delete", who.name, error);
     const giveUpAt = Math.min(deadline, postponement?.endsAt() ?? deadline);
@@ -423,8 +441,7 @@ export class CloudResource implements DynamicResource {
     }
     if (current.phase === "gone" || current.phase === "deleting")
       throw resourceGone(this.kind, current.who, current.id);
-    if (current.phase === "failed")
-      throw unsupportedChange(this.kind, current, `it failed to start${whyFailed(current)}`);
+    if (current.phase === "failed") throw neverRuns(this.kind, current);
     return this.known(current, resource.spec);
   }
 

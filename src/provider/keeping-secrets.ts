@@ -176,8 +176,8 @@ class Keeper {
     const { operation, state, found, resource }: Partial<JsonObject> = isJsonObject(answer)
       ? answer
       : {};
-    const takesSpec = name === "create" || name === "update";
-    if (takesSpec && typeof operation === "string") this.ofOperations.set(operation, own);
+    const mayBeAccepted = name === "create" || name === "update" || name === "remove";
+    if (mayBeAccepted && typeof operation === "string") this.ofOperations.set(operation, own);
     if (name === "poll" && state !== "running") this.ofOperations.delete(String(given[0]));
     const [token = ""] = given.flatMap(tokensIn);
     if (name === "remove") this.removed.add(token);

@@ -76,6 +76,12 @@ export type OperationState =
   | { readonly state: "done" }
   | { readonly state: "failed"; readonly failure: Failure };
 
+/** A removal that the cloud has accepted. */
+export interface Removal {
+  /** The handle that `poll` is asked with. */
+  readonly operation: string;
+}
+
 /** A resource as the cloud describes it to whoever knows no more than its id. */
 export interface Found extends Omit<Observed, "who"> {
   /** Whose marks it bears; absent: none of ours, of whatever cluster. */
@@ -332,7 +338,7 @@ export interface ResourceHandler {
   /** Makes one resource and returns as soon as its id exists; never waits for readiness. */
   create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed>;
   /**
-   * What became of an operation that a create or an update was answered with. Only looks; throws what it cannot find
+   * What became of an operation that a create, an update or a removal was answered with. Only looks; throws what it cannot find
    * out. Asked while the cloud shows nothing of a recorded resource: it is gone only once that operation is done.
    */
   poll?(ctx: CallContext, operation: string): Promise<OperationState>;
@@ -343,8 +349,11 @@ export interface ResourceHandler {
    * the last call; phase "failed" in its answer says that the change is done and the resource will not run.
    */
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
-  /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */
-  remove(ctx: CallContext, current: Observed): Promise<void>;
+  /**
+   * Removes it. Success also when it is gone already. Ownership was checked by the caller. Returns once the cloud has accepted it, with
+   * its operation where the cloud may still refuse it: `poll` is asked of that while the resource shows, and is not called again as long as it runs.
+   */
+  remove(ctx: CallContext, current: Observed): Promise<Removal | void>;
   /**
    * Takes our marks off and leaves it as it is. To us it is gone from then on: `locate` answers none, by id, marks
    * and token, and no listing shows it. Success also when it is gone, or has none. Ownership was checked by the

@@ -155,6 +155,7 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
     tell: (event) => {
       told(event);
       if (event.kind === "committed") life.committed();
+      if (event.kind === "plannedAnew") life.plannedAnew();
     },
   });
   const life = new Life(engine, trace);

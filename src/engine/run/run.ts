@@ -1,8 +1,10 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { filtered, noFilter } from "../../drift/drift-filter.js";
+import { Removals } from "../../dynamic/removals.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
+import type { ObservedResource } from "../../plan/observation.js";
 import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
@@ -24,7 +26,7 @@ import {
   updatesIn,
 } from "../../transaction/pass.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
-import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
+import { isOfStorage, passFailed, unreadableAfter } from "./failures.js";
 import { finishNodes } from "./cluster-nodes.js";
 import { foundNodes, recordedFirst } from "./found-nodes.js";
 import { MemberCare } from "./member-care.js";
@@ -33,6 +35,7 @@ import { payloadsOf } from "./pass-payloads.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { Drains, type OrphanRemoval } from "./drains.js";
+import { pendingIn, withoutRoomOf } from "./late-refusals.js";
 import { observe, type Observation } from "./observe.js";
 import { type RunOptions, type RunResult, stoppedBy } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
@@ -81,6 +84,7 @@ export class Run {
   private readonly context: CallContext;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
+  private readonly removals = new Removals();
   private readonly drains: Drains;
   /** What the present pass has deleted, as its calls say, in the words of `livingAs`. */
   private readonly deleted = new Set<string>();
@@ -410,8 +414,14 @@ export class Run {
       await payloadsOf(allowed.kind, { ...this.options, goal: this.goal, state: this.state }),
     );
     const deletions = deletionsIn(allowed);
+    const seen = this.observed?.observedResources ?? new Map<NodeKey, ObservedResource>();
     const session = this.session(
       omitUndefined({
+        order: {
+          needs: new Map(program.registrations.map(({ key, dependsOn }) => [key, dependsOn])),
+          pending: pendingIn(this.state, seen),
+        },
+        withoutRoom: withoutRoomOf(plan.target, this.options.withoutRoom),
         recordsOnly: allowed.kind === "record" ? true : undefined,
         recordedTwice: recordedTwice(this.state, deletions),
         changing: { by: plan.transaction.number, keys: updatesIn(plan, allowed) },
@@ -433,7 +443,8 @@ export class Run {
     this.mustBeRecorded(allowed, result);
     // What this pass has not come to is asked for before anything is waited for.
     if (how.continues) await waitUntilGone(terminations, this.events, this.waits());
-    if (this.events.length > 0) throw callsFailed(this.goal.cluster, this.events);
+    if (this.events.length > 0)
+      throw passFailed(this.goal.cluster, this.events, this.options.provider);
   }
 
   /** Pulumi says that a pass failed in which something was put off, and would say so of one that it could not write. */
@@ -453,6 +464,7 @@ export class Run {
       bootstrap,
       context: this.context,
       unready: () => this.drains.unready(),
+      isAnyRemovalRefused: () => this.removals.isAnyRefused(this.context),
       recorded: () => this.state,
       observe: () => this.observeInBetween(),
     });
@@ -472,7 +484,14 @@ export class Run {
   private session(
     how: Pick<
       StepwiseOptions,
-      "recordsOnly" | "stop" | "recordedTwice" | "changing" | "assertEngineAlive" | "postponed"
+      | "recordsOnly"
+      | "stop"
+      | "recordedTwice"
+      | "changing"
+      | "order"
+      | "withoutRoom"
+      | "assertEngineAlive"
+      | "postponed"
     > = {
       assertEngineAlive: () => this.options.engine.assertAlive(),
     },
@@ -490,6 +509,7 @@ export class Run {
       imports: importsOf(this.goal),
       bootstrap: this.bootstrap?.over(() => this.state),
       served: new Set(),
+      removals: this.removals,
       cloud: this.goal.transaction.cloud,
       ...how,
       report: (event) => {
@@ -510,6 +530,6 @@ export class Run {
     if (result.code === 0) return;
     this.options.stop.throwIfAborted();
     if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
-    throw callsFailed(this.goal.cluster, this.events);
+    throw passFailed(this.goal.cluster, this.events, this.options.provider);
   }
 }
