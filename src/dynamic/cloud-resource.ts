@@ -313,6 +313,7 @@ export class CloudResource implements DynamicResource {
       await this.patience.changing(giveUpAt, remove, waits);
     } catch (error) {
       if (postponement === undefined || !mayBeAskedAgain(error)) throw error;
+      waits(error);
       throw new Postponed(this.kind, who, error);
     }
   }

@@ -198,6 +198,9 @@ describe("a removal that the cloud has accepted", () => {
       failure: { code: "PERMISSION", reason: "the key may not be used" },
     };
     const { remove } = await removing(refusal, 9);
-    await assert.rejects(remove(), isRefused("PERMISSION", /accepted and then failed: the key may/));
+    await assert.rejects(
+      remove(),
+      isRefused("PERMISSION", /accepted and then failed: the key may/),
+    );
   });
 });

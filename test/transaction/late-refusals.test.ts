@@ -112,3 +112,23 @@ describe("a host that the cloud accepts and then refuses", () => {
     assert.equal((await engine.up(web)).kind, "done");
   });
 });
+
+describe("a removal that the cloud accepts and then refuses", () => {
+  it("is told of at once, asked for again, and done in the end", async () => {
+    const { engine, events } = accepting();
+    await engine.settle(goal(machine("web"), machine("db")));
+    const beganMs = engine.clock.now();
+    const outcome = await engine.up(goal(machine("web")), [
+      { at: "call", number: 0, what: "fail" },
+    ]);
+    assert.equal(outcome.kind, "done", outcomeText(outcome));
+    assert.deepEqual(hosts(engine), ["web.1 small"]);
+    const told = events.flatMap((one) => (one.kind === "resource" ? [one.event] : []));
+    assert.ok(
+      told.some(({ state, message = "" }) => state === "waiting" && message.includes("still used")),
+      "the cloud's words are shown",
+    );
+    assert.ok(engine.clock.now() - beganMs < 30_000, "nobody waits until it is due by the clock");
+    assertSound(engine);
+  });
+});
