@@ -64,6 +64,7 @@ import {
 import type { ResumingRun } from "./resuming.js";
 import { isLeftStopped, marksIn, marksOfRead, marksOfUpdate, mayResume } from "./resuming.js";
 import { SessionCloud } from "./session-cloud.js";
+import { isDown } from "../provider/failure.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
 
@@ -381,20 +382,33 @@ export class CloudResource implements DynamicResource {
     }
   }
 
+  /** Changes what differs, and starts what is stopped then. What cannot be started by itself is changed until it runs. */
   private async updateInPlace(current: Observed, spec: JsonObject): Promise<Observed> {
     const { handler, runtime } = this;
     const deadline = this.patience.deadline();
-    const waits = (error: unknown) => this.waits("update", current.who.name, error);
-    let latest: Observed | undefined = current;
-    const update = async () => {
+    const isStart = (from: Observed) =>
+      handler.start !== undefined &&
+      from.phase === "stopped" &&
+      this.nearest(from.spec, spec).verdict.kind === "same";
+    const change = async (from: Observed) => {
+      if (isStart(from)) return handler.start?.(runtime.context, from) ?? from;
       if (handler.update === undefined) throw unsupportedChange(this.kind, current, "no update");
-      // What an attempt that failed has done shows in the cloud alone.
-      const from = latest ?? (await this.present(current, "update"));
-      latest = undefined;
       return handler.update(runtime.context, from, spec);
     };
-    const changed = await this.patience.changing(deadline, update, waits);
-    return this.known(await this.carriedOut(changed, deadline), spec);
+    const carryOut = async (from: Observed) => {
+      const waits = (error: unknown) => this.waits("update", current.who.name, error);
+      let latest: Observed | undefined = from;
+      const attempt = async () => {
+        // What an attempt that failed has done shows in the cloud alone.
+        const seen = latest ?? (await this.present(current, "update"));
+        latest = undefined;
+        return change(seen);
+      };
+      const changed = await this.patience.changing(deadline, attempt, waits);
+      return this.known(await this.carriedOut(changed, deadline), spec);
+    };
+    const changed = await carryOut(current);
+    return isStart(changed) ? carryOut(changed) : changed;
   }
 
   /** As it is once the cloud has done what it has accepted. Throws what that failed with. */
@@ -442,7 +456,7 @@ export class CloudResource implements DynamicResource {
     }
     if (current.phase === "gone" || current.phase === "deleting")
       throw resourceGone(this.kind, current.who, current.id);
-    if (current.phase === "failed") throw neverRuns(this.kind, current);
+    if (isDown(current)) throw neverRuns(this.kind, current);
     return this.known(current, resource.spec);
   }
 

@@ -26,10 +26,11 @@ export interface Identity extends JsonObject {
 }
 
 /**
- * What a cloud resource is doing. `deleting`: the cloud has accepted its deletion and still shows it, so that it is there and
+ * What a cloud resource is doing. `stopped`: it stands with all that it has, runs nothing, and `start` makes it run; a host that cannot
+ * be started again has failed. `deleting`: the cloud has accepted its deletion and still shows it, so that it is there and
  * never serves again. `gone` is positive knowledge, never a guess.
  */
-export type Phase = "pending" | "ready" | "failed" | "deleting" | "gone";
+export type Phase = "pending" | "ready" | "stopped" | "failed" | "deleting" | "gone";
 
 /** Why a resource failed. Told wherever the failure is: in errors, plans, status and drift. */
 export interface Failure {
@@ -44,7 +45,7 @@ export interface Observed {
   readonly id: string;
   readonly who: Identity;
   readonly phase: Phase;
-  /** Of phase "failed": why, where the cloud says so. */
+  /** Of the phases "failed" and "stopped": why, where the cloud says so. */
   readonly failure?: Failure;
   /** The settable fields as they are now, in the shape of the inputs. */
   readonly spec: JsonObject;
@@ -346,9 +347,15 @@ export interface ResourceHandler {
    * Changes what `verdict` called in place. Without it every change is a replacement. Called again after a failure, or by whoever
    * comes after an engine that was killed in it, with what the cloud shows by then: it goes on from there until the resource
    * runs. So `current` may be stopped and have all of `spec`, as when a start alone is missing. Returns once the cloud has accepted
-   * the last call; phase "failed" in its answer says that the change is done and the resource will not run.
+   * the last call; phase "failed" in its answer says that the change is done and the resource will not run, phase "stopped" that
+   * `start` is still to be called.
    */
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
+  /**
+   * Makes a resource of phase "stopped" run, whoever has stopped it, and changes nothing else. Returns once the cloud has accepted it.
+   * Success also when it runs already. Without it no resource of the kind is ever shown as stopped.
+   */
+  start?(ctx: CallContext, current: Observed): Promise<Observed>;
   /**
    * Removes it. Success also when it is gone already. Ownership was checked by the caller. Returns once the cloud has accepted it, with
    * its operation where the cloud may still refuse it: `poll` is asked of that while the resource shows, and is not called again as long as it runs.

@@ -161,6 +161,7 @@ export class FakeCloud {
         create: (ctx, who, spec) => this.create(process, ctx, who, spec),
         poll: (_ctx, operation) => this.poll(process, operation),
         update: (_ctx, current, spec) => this.update(process, current, spec),
+        start: (_ctx, current) => this.start(process, current),
         remove: (_ctx, current) => this.removeOrAccept(process, current),
         disown: (_ctx, current) => this.disown(process, current),
         find: (_ctx, id) => this.find(process, id),
@@ -247,6 +248,11 @@ export class FakeCloud {
   /** Somebody takes our marks off, or gives them back: of whom they tell. */
   bears(id: string, who: Identity): void {
     this.put(id, { who });
+  }
+
+  /** Stops a host behind everybody's back: it stands, and can be started. */
+  halt(id: string): void {
+    if (this.get(id)?.phase === "ready") this.put(id, { phase: "stopped" });
   }
 
   /** Says that it will end a host, in a while that no history lasts. */
@@ -454,7 +460,7 @@ export class FakeCloud {
   /** A call each to stop a host, to change it and to start it; one that is stopped already goes on from there. */
   private async resize(process: CommandProcess, current: Observed, spec: JsonObject) {
     const { id, who, phase } = current;
-    const isStopped = phase === "failed";
+    const isStopped = phase === "failed" || phase === "stopped";
     if (!isStopped && sameJson(current.spec["size"] ?? null, spec["size"] ?? null)) {
       return this.change(process, current, spec);
     }
@@ -467,6 +473,13 @@ export class FakeCloud {
       if (this.get(id)?.phase === "gone") throw cloudFailed(`start ${id}: it is gone`);
       this.halfChanged.delete(id);
       return this.restart(id, this.traits.restarts === false ? new CommandProcess() : process);
+    });
+  }
+
+  private start(process: CommandProcess, { id, who, spec }: Observed): Promise<Observed> {
+    return this.changing(process, { call: "update", who, id, spec }, () => {
+      if (this.get(id)?.phase !== "stopped") throw cloudFailed(`start ${id}: it is not stopped`);
+      return this.restart(id, process);
     });
   }
 

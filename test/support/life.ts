@@ -130,6 +130,7 @@ export class Life {
     if (host === undefined) return;
     if (accident.kind === "dies") engine.cloud.kill(host.id);
     else if (accident.kind === "leaves") engine.cloud.announce(host.id);
+    else if (accident.kind === "stops") engine.cloud.halt(host.id);
     else {
       engine.cloud.drift(host.id, accident.fields);
       this.drifted.add(host.id);
