@@ -304,7 +304,10 @@ describe("an instance", () => {
     const shown = async (instance: object) => {
       const { handler } = handlerOf("AwsInstance", {
         describeInstances: () => ({ Reservations: [{ Instances: [instance] }] }),
-        startInstances: (input) => asked.push(input),
+        startInstances: (input) => {
+          asked.push(input);
+          return {};
+        },
       });
       const presence = await handler.locate(ctx, who, "i-1");
       assert.ok(presence.found === "one");
