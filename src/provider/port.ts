@@ -588,7 +588,7 @@ export interface InfrastructureProvider extends ProviderSpecs, Partial<LeftoverC
   /**
    * The same provider with the credentials that the provider's object of a Cluster names, for all calls about that
    * cluster; undefined where it names none. Looks at nothing. The same credentials give the same provider, which goes
-   * on as long as the one that gave it.
+   * on as long as the one that gave it. Calls without a spec (locate, remove, listings) get account, project and region from here.
    */
   forCluster?(clusterSpec: JsonObject): InfrastructureProvider | undefined;
   /** Lets go of what it holds open. Called once, at the end of a command. */
