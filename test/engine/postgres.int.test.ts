@@ -286,7 +286,7 @@ describe("two machines on one PostgreSQL", () => {
     const stranger = await machine(backendAt(nowhere));
     try {
       const { stdout, stderr } = await stranger.plan(1);
-      assert.match(stderr, /postgres:\/\/owner:\*\*\*@127.*connection refused/);
+      assert.match(stderr, /postgres:\/\/owner:\*\*\*@127.*ECONNREFUSED/);
       assert.ok(!`${stdout}${stderr}`.includes(postgres.password));
     } finally {
       await stranger.close();
