@@ -140,7 +140,7 @@ describe("a look for leftovers", () => {
     const object = {
       apiVersion: "cluster.k8s.io/v1alpha1",
       kind: "Cluster",
-      spec: { providerSpec: {} },
+      spec: { providerSpec: { value: {} } },
     };
     states["default.prod"] = [
       () => {
