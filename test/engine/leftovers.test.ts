@@ -128,6 +128,7 @@ describe("a look for leftovers", () => {
     note("uid-2", "default.gone");
     states = { "default.prod": [inCloud("2", "uid-1")] };
     const orphan = resource({ id: "h-2", uid: "uid-2", cluster: "default/gone" });
+    listed = () => [];
     const looking = from("1");
     const [toy] = looking.providers;
     const bound = {
@@ -150,7 +151,6 @@ describe("a look for leftovers", () => {
       },
     ];
     const reaching = { ...toy, forCluster: () => bound } as unknown as InfrastructureProvider;
-    listed = () => [];
     const look = await findLeftovers({ ...looking, providers: [reaching] });
     const [item] = look.items.filter(({ kind }) => kind === "sweep");
     assert.equal(item?.resource.id, "h-2");
