@@ -37,7 +37,6 @@ import {
   cannotLetGo,
   neverRuns,
   notOurs,
-  refusedLater,
   replacedByItself,
   resourceGone,
   tokenSpent,
@@ -47,6 +46,7 @@ import {
 import { FindOrCreate } from "./find-or-create.js";
 import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
+import { InPlaceChange } from "./in-place-change.js";
 import { Patience } from "./patience.js";
 import type { PendingNeeds } from "./pending-needs.js";
 import { Postponed, type Postponement } from "./postponed.js";
@@ -114,6 +114,7 @@ export class CloudResource implements DynamicResource {
   private cloud: CloudIdentity | undefined;
   private readonly patience: Patience;
   private readonly creation: FindOrCreate;
+  private readonly changes: InPlaceChange;
   private readonly toldWaiting = new Set<string>();
   private readonly removals: Removals;
 
@@ -128,6 +129,13 @@ export class CloudResource implements DynamicResource {
     this.patience = new Patience(runtime.context, handler, {
       readyTimeoutMs: runtime.readyTimeoutMs,
       usableWithinMs: usableWithinMsOf(provider),
+    });
+    this.changes = new InPlaceChange(kind, handler, {
+      context: runtime.context,
+      patience: this.patience,
+      isAs: (resource, spec) => this.nearest(resource.spec, spec).verdict.kind === "same",
+      present: ({ who, id, spec }) => this.present({ who, id, spec }, "update"),
+      waits: (name, error) => this.waits("update", name, error),
     });
     this.creation = new FindOrCreate(provider, kind, handler, {
       context: runtime.context,
@@ -372,57 +380,13 @@ export class CloudResource implements DynamicResource {
       const { asked, verdict } = this.nearest(current.spec, spec);
       const isStopped = isLeftStopped(current, marks);
       if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
-        current = await this.updateInPlace(current, asked);
+        current = this.known(await this.changes.run(current, asked), asked);
       } else if (verdict.kind !== "same") {
         throw unsupportedChange(this.kind, current, verdict.reason);
       }
       return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
     } catch (error) {
       throw new UnfinishedResource(resource.id, { ...this.outputsOf(current), ...marks }, error);
-    }
-  }
-
-  /** Changes what differs, and starts what is stopped then. What cannot be started by itself is changed until it runs. */
-  private async updateInPlace(current: Observed, spec: JsonObject): Promise<Observed> {
-    const { handler, runtime } = this;
-    const deadline = this.patience.deadline();
-    const isStart = (from: Observed) =>
-      handler.start !== undefined &&
-      from.phase === "stopped" &&
-      this.nearest(from.spec, spec).verdict.kind === "same";
-    const change = async (from: Observed) => {
-      if (isStart(from)) return handler.start?.(runtime.context, from) ?? from;
-      if (handler.update === undefined) throw unsupportedChange(this.kind, current, "no update");
-      return handler.update(runtime.context, from, spec);
-    };
-    const carryOut = async (from: Observed) => {
-      const waits = (error: unknown) => this.waits("update", current.who.name, error);
-      let latest: Observed | undefined = from;
-      const attempt = async () => {
-        // What an attempt that failed has done shows in the cloud alone.
-        const seen = latest ?? (await this.present(current, "update"));
-        latest = undefined;
-        return change(seen);
-      };
-      const changed = await this.patience.changing(deadline, attempt, waits);
-      return this.known(await this.carriedOut(changed, deadline), spec);
-    };
-    const changed = await carryOut(current);
-    return isStart(changed) ? carryOut(changed) : changed;
-  }
-
-  /** As it is once the cloud has done what it has accepted. Throws what that failed with. */
-  private async carriedOut(accepted: Observed, deadline: number): Promise<Observed> {
-    const { handler, kind, runtime } = this;
-    const { id, who, operation } = accepted;
-    if (handler.poll === undefined || operation === undefined) return accepted;
-    for (let looks = 1; ; looks += 1) {
-      const outcome = await this.patience.asking(async () =>
-        handler.poll?.(runtime.context, operation),
-      );
-      if (outcome?.state === "failed") throw refusedLater(kind, who, outcome.failure);
-      if (outcome?.state !== "running") return this.present({ who, id, spec: {} }, "update");
-      await this.patience.pause(looks, deadline, `the change of ${kind} ${who.name}`);
     }
   }
 

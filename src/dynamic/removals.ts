@@ -1,4 +1,5 @@
 import { CapstanError, type ErrorCode } from "../api/error.js";
+import { isJsonObject } from "../api/json.js";
 import { failureReason } from "../provider/failure.js";
 import type {
   CallContext,
@@ -22,10 +23,11 @@ interface AcceptedRemoval extends Removal {
 export class Removals {
   private readonly accepted = new Map<string, AcceptedRemoval>();
 
-  /** `removal`: what the call was answered with; undefined where the cloud names no operation. */
-  note({ id }: Pick<Observed, "id">, handler: ResourceHandler, removal: Removal | void): void {
-    if (removal === undefined) this.accepted.delete(id);
-    else this.accepted.set(id, { ...removal, handler });
+  /** `answer`: of the call; one without an operation says nothing of what may follow. */
+  note({ id }: Pick<Observed, "id">, handler: ResourceHandler, answer: unknown): void {
+    const operation = isJsonObject(answer) ? answer["operation"] : undefined;
+    if (typeof operation === "string") this.accepted.set(id, { operation, handler });
+    else this.accepted.delete(id);
   }
 
   /** What became of a removal that was asked for before; undefined where it has to be asked for again. Tells of a refusal once. */

@@ -59,6 +59,8 @@ export type {
   NodeReport,
   Observed,
   Phase,
+  Removal,
+  RemovalAnswer,
   PlannedResource,
   PlannedStep,
   PreflightFinding,

@@ -83,6 +83,10 @@ export interface Removal {
   readonly operation: string;
 }
 
+/** A call that ends without a value names no operation. */
+// eslint-disable-next-line @typescript-eslint/no-invalid-void-type
+export type RemovalAnswer = Removal | void;
+
 /** A resource as the cloud describes it to whoever knows no more than its id. */
 export interface Found extends Omit<Observed, "who"> {
   /** Whose marks it bears; absent: none of ours, of whatever cluster. */
@@ -360,7 +364,7 @@ export interface ResourceHandler {
    * Removes it. Success also when it is gone already. Ownership was checked by the caller. Returns once the cloud has accepted it, with
    * its operation where the cloud may still refuse it: `poll` is asked of that while the resource shows, and is not called again as long as it runs.
    */
-  remove(ctx: CallContext, current: Observed): Promise<Removal | void>;
+  remove(ctx: CallContext, current: Observed): Promise<RemovalAnswer>;
   /**
    * Takes our marks off and leaves it as it is. To us it is gone from then on: `locate` answers none, by id, marks
    * and token, and no listing shows it. Success also when it is gone, or has none. Ownership was checked by the

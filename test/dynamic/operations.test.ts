@@ -56,9 +56,10 @@ class AcceptingHandler implements ResourceHandler {
     return { ...current, operation: "op-2" };
   }
 
-  async remove(): Promise<Removal | void> {
+  async remove(): Promise<Removal | undefined> {
     this.calls.push("remove");
     this.made = undefined;
+    return undefined;
   }
 
   async poll(_ctx: CallContext, operation: string): Promise<OperationState> {

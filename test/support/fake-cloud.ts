@@ -24,6 +24,15 @@ import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
 import { type CallFault, CommandProcess } from "./faults.js";
 import { type EtcdKnowledge, FakeHosts } from "./fake-hosts.js";
+import {
+  cloudFailed,
+  lost,
+  noMedium,
+  noQuota,
+  noRoom,
+  notYetUsable,
+  throttled,
+} from "./fake-refusals.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
 /** How cloud and engine are by nature, for as long as they exist. JSON data. */
@@ -784,32 +793,4 @@ type Kill = "killBefore" | "killAfter" | "killLate";
 
 function isKill(fault: CallFault | undefined): fault is Kill {
   return fault === "killBefore" || fault === "killAfter" || fault === "killLate";
-}
-
-function cloudFailed(what: string): CapstanError {
-  return new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: `cannot ${what}` });
-}
-
-const noMedium = "no medium hosts";
-/** What the cloud says after it has accepted. */
-const noRoom: Failure = { code: "CAPACITY", reason: noMedium };
-const noQuota: Failure = { code: "QUOTA", reason: "no quota is left" };
-
-function notYetUsable(id: string): CapstanError {
-  const details = {
-    code: "NOT_YET_USABLE",
-    source: "cloud",
-    message: `${id} was not found`,
-  } as const;
-  return new CapstanError({ ...details, retryable: true });
-}
-
-function throttled(): CapstanError {
-  const details = { code: "CLOUD_THROTTLED", source: "cloud", message: "slow down" } as const;
-  return new CapstanError({ ...details, retryable: true });
-}
-
-function lost(call: string): CapstanError {
-  const message = `the answer to a ${call} was lost`;
-  return new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message, ambiguous: true });
 }

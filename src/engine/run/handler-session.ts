@@ -100,6 +100,19 @@ export interface StepwiseOptions {
   report(event: ResourceEvent): void;
 }
 
+/** What differs from one engine run of a command to the next. */
+export type SessionOptions = Pick<
+  StepwiseOptions,
+  | "recordsOnly"
+  | "stop"
+  | "recordedTwice"
+  | "changing"
+  | "order"
+  | "withoutRoom"
+  | "assertEngineAlive"
+  | "postponed"
+>;
+
 /**
  * The handlers of one engine run under our own command: they answer once the cloud has accepted,
  * and stop where they can resume when the engine is asked to stop.

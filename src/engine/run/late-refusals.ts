@@ -4,7 +4,7 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { operationOf } from "../../dynamic/recorded.js";
 import type { PendingResource } from "../../dynamic/pending-needs.js";
 import type { NodeKey } from "../../graph/graph.js";
-import type { ObservedResources } from "../../plan/observation.js";
+import type { Observation, ObservedResources } from "../../plan/observation.js";
 import { choicesOf, isAmong, type VerdictGiver } from "../../provider/alternatives.js";
 import {
   cloudResources,
@@ -16,15 +16,31 @@ import {
   type RecordedResource,
 } from "../../records/prior-state.js";
 import { machineOfKey, type Target } from "../../records/target.js";
+import type { PassProgram } from "../../transaction/registration.js";
 import { HostsDead } from "./failures.js";
+import type { SessionOptions } from "./handler-session.js";
 
 // Clouds accept a resource and say up to minutes later that they refuse it. Source: docs/adr/0060.
 
-/** What is recorded and still pending: the cloud may refuse it yet. Pure. */
-export function pendingIn(
+/** What the handlers of a pass have to know of what the cloud may refuse later, or has. Pure. */
+export function passSurroundings(
+  { registrations }: PassProgram,
+  target: Target,
   prior: PriorState,
-  observedResources: ObservedResources,
-): PendingResource[] {
+  observed: Pick<Observation, "observedResources"> | undefined,
+  { withoutRoom }: { readonly withoutRoom?: WithoutRoom | undefined },
+): Required<Pick<SessionOptions, "order" | "withoutRoom">> {
+  return {
+    order: {
+      needs: new Map(registrations.map(({ key, dependsOn }) => [key, dependsOn])),
+      pending: observed === undefined ? [] : pendingIn(prior, observed.observedResources),
+    },
+    withoutRoom: withoutRoomOf(target, withoutRoom),
+  };
+}
+
+/** What is recorded and still pending: the cloud may refuse it yet. */
+function pendingIn(prior: PriorState, observedResources: ObservedResources): PendingResource[] {
   return cloudResources(prior).flatMap((resource) => {
     const { id, outputs } = resource;
     const observed = observedResources.get(resource.key);
@@ -45,8 +61,8 @@ export function pendingIn(
 /** As what the cloud has refused hosts for want of room after it had accepted them, by their machines. One command remembers it. */
 export type WithoutRoom = ReadonlyMap<string, readonly JsonObject[]>;
 
-/** The same by the hosts that a target gives the machines now. Pure. */
-export function withoutRoomOf(
+/** The same by the hosts that a target gives the machines now. */
+function withoutRoomOf(
   { machines }: Pick<Target, "machines">,
   refused: WithoutRoom = new Map(),
 ): ReadonlyMap<NodeKey, readonly JsonObject[]> {

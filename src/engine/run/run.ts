@@ -4,7 +4,6 @@ import { filtered, noFilter } from "../../drift/drift-filter.js";
 import { Removals } from "../../dynamic/removals.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
-import type { ObservedResource } from "../../plan/observation.js";
 import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
 import { leftoverScopeOf } from "../../records/leftover-scope.js";
 import { cloudResources } from "../../records/prior-state.js";
@@ -35,7 +34,7 @@ import { payloadsOf } from "./pass-payloads.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { Drains, type OrphanRemoval } from "./drains.js";
-import { pendingIn, withoutRoomOf } from "./late-refusals.js";
+import { passSurroundings } from "./late-refusals.js";
 import { observe, type Observation } from "./observe.js";
 import { type RunOptions, type RunResult, stoppedBy } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
@@ -55,7 +54,7 @@ import { isPassRecorded, livingAs } from "./pass-record.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress, recoveryEvent } from "./recovery-progress.js";
-import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
+import { callContext, type SessionOptions, stepwiseSession } from "./handler-session.js";
 import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Terminations } from "./terminations.js";
 import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
@@ -414,14 +413,9 @@ export class Run {
       await payloadsOf(allowed.kind, { ...this.options, goal: this.goal, state: this.state }),
     );
     const deletions = deletionsIn(allowed);
-    const seen = this.observed?.observedResources ?? new Map<NodeKey, ObservedResource>();
     const session = this.session(
       omitUndefined({
-        order: {
-          needs: new Map(program.registrations.map(({ key, dependsOn }) => [key, dependsOn])),
-          pending: pendingIn(this.state, seen),
-        },
-        withoutRoom: withoutRoomOf(plan.target, this.options.withoutRoom),
+        ...passSurroundings(program, plan.target, this.state, this.observed, this.options),
         recordsOnly: allowed.kind === "record" ? true : undefined,
         recordedTwice: recordedTwice(this.state, deletions),
         changing: { by: plan.transaction.number, keys: updatesIn(plan, allowed) },
@@ -482,19 +476,7 @@ export class Run {
   }
 
   private session(
-    how: Pick<
-      StepwiseOptions,
-      | "recordsOnly"
-      | "stop"
-      | "recordedTwice"
-      | "changing"
-      | "order"
-      | "withoutRoom"
-      | "assertEngineAlive"
-      | "postponed"
-    > = {
-      assertEngineAlive: () => this.options.engine.assertAlive(),
-    },
+    how: SessionOptions = { assertEngineAlive: () => this.options.engine.assertAlive() },
   ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { nearestChoice, type VerdictGiver } from "../../provider/alternatives.js";
 import { isLost, lossText, stoppedText } from "../../provider/failure.js";
 import type { Verdict } from "../../provider/port.js";
@@ -119,16 +120,26 @@ function goneText(subject: string): string {
 export const goneReason = goneText("its host");
 
 /** What becomes of a node when a recorded resource goes on to serve it. */
-export function serve({ isUnfinished, stopped, changes, stale }: Judged) {
+export function serve({ isUnfinished, stopped, changes, stale }: Judged): Served {
   const reasons = [...(isUnfinished ? ["an earlier change did not finish"] : []), stopped];
   const told = reasons.filter((reason) => reason !== undefined);
-  return {
-    kind: changes.length + told.length > 0 ? ("update" as const) : ("same" as const),
+  return omitUndefined<Served>({
+    kind: changes.length + told.length > 0 ? "update" : "same",
     changes,
     reasons: told,
     stale,
-    ...(stopped !== undefined && { starts: true as const }),
-  };
+    starts: stopped === undefined ? undefined : true,
+  });
+}
+
+/** What becomes of a node whose recorded resource serves on. */
+interface Served {
+  readonly kind: "update" | "same";
+  readonly changes: readonly ChangedField[];
+  readonly reasons: readonly string[];
+  readonly stale: boolean;
+  /** It stands still, and is started. */
+  readonly starts?: true;
 }
 
 /** What becomes of a node whose recorded resource must not be replaced: where it cannot follow it stays as it is. */
