@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { CapstanError, type ErrorDetails, isCapstanError } from "../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Clock, Identity, OperationState, Removal } from "../../src/provider/port.js";
+import type { Clock, Identity, OperationState, AcceptedRemoval } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./file/cloud-file.js";
 import { firstImages, listImages, type LocalImage, storeImage } from "./images.js";
 import { bootMsOf, changeNode, lifecycleOf, settle } from "./lifecycle.js";
@@ -232,7 +232,7 @@ export class LocalCloud {
     id: string,
     signal?: AbortSignal,
     call: "terminate" | "kill" = "terminate",
-  ): Promise<Removal | undefined> {
+  ): Promise<AcceptedRemoval | undefined> {
     return this.call({ call, id }, signal, ({ database, now, found, lifecycle, log }) => {
       if (found === undefined || found.state === "terminated") {
         log("already gone", found);

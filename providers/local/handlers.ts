@@ -8,7 +8,7 @@ import type {
   Identity,
   Observed,
   OperationState,
-  Removal,
+  AcceptedRemoval,
   Phase,
   Presence,
   ResourceHandler,
@@ -145,7 +145,7 @@ export class LocalHandler implements ResourceHandler {
     return this.cloud.start(id, signal);
   }
 
-  async remove(ctx: CallContext, current: Observed): Promise<Removal | undefined> {
+  async remove(ctx: CallContext, current: Observed): Promise<AcceptedRemoval | undefined> {
     const removal = await this.cloud.terminate(current.id, ctx.signal);
     if (removal === undefined && hasPower(current.spec)) await this.power.cut(current);
     return removal;

@@ -7,12 +7,12 @@ import type {
   Identity,
   Observed,
   OperationState,
-  Removal,
+  AcceptedRemoval,
   ResourceHandler,
 } from "../provider/port.js";
 
 /** A removal that the cloud has accepted, with the calls that tell what becomes of it. */
-interface AcceptedRemoval extends Removal {
+interface TrackedRemoval extends AcceptedRemoval {
   readonly handler: Pick<ResourceHandler, "poll">;
 }
 
@@ -21,7 +21,7 @@ interface AcceptedRemoval extends Removal {
  * the resource. Kept from one engine run to the next. Another command does not know of it and asks again.
  */
 export class Removals {
-  private readonly accepted = new Map<string, AcceptedRemoval>();
+  private readonly accepted = new Map<string, TrackedRemoval>();
 
   /** `answer`: of the call; one without an operation says nothing of what may follow. */
   note({ id }: Pick<Observed, "id">, handler: ResourceHandler, answer: unknown): void {

@@ -2,12 +2,6 @@ import type { ErrorCode } from "../api/error.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { Failure } from "../provider/port.js";
 
-/** A resource that the cloud has accepted and then refused, while others were to be made after it. */
-export interface RefusedNeed {
-  readonly key: NodeKey;
-  readonly failure: Failure;
-}
-
 /** What happens to one resource in an engine run. */
 export interface ResourceEvent {
   readonly operation: "create" | "adopt" | "import" | "update" | "delete" | "forget" | "read";
@@ -22,7 +16,7 @@ export interface ResourceEvent {
   /** Of what failed or waits. */
   readonly code?: ErrorCode;
   /** Of a create that was not made: the cloud has refused what it is made after, and that is what has failed. */
-  readonly refused?: RefusedNeed;
+  readonly refused?: { readonly key: NodeKey; readonly failure: Failure };
   /** Of a failure: the same call may go well later without any change. */
   readonly retryable?: boolean;
 }

@@ -59,7 +59,7 @@ export type {
   NodeReport,
   Observed,
   Phase,
-  Removal,
+  AcceptedRemoval,
   RemovalAnswer,
   PlannedResource,
   PlannedStep,

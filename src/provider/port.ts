@@ -78,14 +78,14 @@ export type OperationState =
   | { readonly state: "failed"; readonly failure: Failure };
 
 /** A removal that the cloud has accepted. */
-export interface Removal {
+export interface AcceptedRemoval {
   /** The handle that `poll` is asked with. */
   readonly operation: string;
 }
 
 /** A call that ends without a value names no operation. */
 // eslint-disable-next-line @typescript-eslint/no-invalid-void-type
-export type RemovalAnswer = Removal | void;
+export type RemovalAnswer = AcceptedRemoval | void;
 
 /** A resource as the cloud describes it to whoever knows no more than its id. */
 export interface Found extends Omit<Observed, "who"> {

@@ -7,7 +7,7 @@ import type {
   Observed,
   OperationState,
   Presence,
-  Removal,
+  AcceptedRemoval,
   ResourceHandler,
 } from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";
@@ -56,7 +56,7 @@ class AcceptingHandler implements ResourceHandler {
     return { ...current, operation: "op-2" };
   }
 
-  async remove(): Promise<Removal | undefined> {
+  async remove(): Promise<AcceptedRemoval | undefined> {
     this.calls.push("remove");
     this.made = undefined;
     return undefined;

@@ -15,7 +15,7 @@ import type {
   Observed,
   OperationState,
   Presence,
-  Removal,
+  AcceptedRemoval,
   ResourceHandler,
   UserDataTerms,
 } from "../../src/provider/port.js";
@@ -544,7 +544,7 @@ export class FakeCloud {
   private async removeOrAccept(
     process: CommandProcess,
     current: Observed,
-  ): Promise<Removal | undefined> {
+  ): Promise<AcceptedRemoval | undefined> {
     try {
       await this.remove(process, current);
       return undefined;

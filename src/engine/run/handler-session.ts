@@ -58,14 +58,14 @@ export function callContext(
 }
 
 /** In which order the resources of one engine run are made. */
-export interface PassOrder {
+interface PassOrder {
   /** What each is made after. */
   readonly needs: ReadonlyMap<NodeKey, readonly NodeKey[]>;
   /** What earlier engine runs have left pending. */
   readonly pending: readonly PendingResource[];
 }
 
-export interface StepwiseOptions {
+interface StepwiseOptions {
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   /** How long a deletion or a lost answer may take, milliseconds. */
