@@ -49,6 +49,15 @@ describe("capacity that is not there, and capacity that goes", () => {
     await sandbox.assertSound(demoStack);
   });
 
+  it("takes another size where the cloud has accepted a host and says later that there is no room", async () => {
+    await sandbox.capstan(0, "local", "fault", "create", "noRoomLater", "--name", "web");
+    const { stdout, stderr } = await sandbox.up();
+    assert.match(`${stdout}${stderr}`, /planned anew, .*there was no room for a host of this size/);
+    assert.deepEqual(sizes().sort(), ["medium", "small"]);
+    assert.match((await plan(0)).stdout, /No changes/);
+    await sandbox.assertSound(demoStack);
+  });
+
   it("undoes all of it where there is room for none", async () => {
     await sandbox.capstan(0, "local", "fault", "create", "noRoom", "--name", "web", "--times", "9");
     const { stderr, stdout } = await sandbox.capstan(1, "up", "-f", sandbox.manifests, "--yes");

@@ -46,6 +46,11 @@ export function hasFailed({ state, readyMs, failure }: LocalResource): boolean {
   return state === "pending" && failure !== undefined && readyMs === Infinity;
 }
 
+/** Whether the host stands still and boots once it is started. */
+export function isStopped(resource: LocalResource): boolean {
+  return hasFailed(resource) && resource.failure?.reason === stoppedHost.reason;
+}
+
 /** What becomes of a host's readiness when it boots, joins or restarts. */
 export type LocalReadiness = Pick<LocalResource, "joinsMs" | "readySinceMs" | "node">;
 
