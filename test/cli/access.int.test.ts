@@ -50,14 +50,6 @@ describe("the keys of a cluster", () => {
     assert.notEqual(await hashes(), before);
   });
 
-  it("are lost with the state, and given back from a backup", async () => {
-    const before = await hashes();
-    const backup = await exported("backup");
-    sandbox.loseState(demoStack);
-    await capstan(0, "up", "--yes", "--adopt", "-f", sandbox.manifests, "--certificates", backup);
-    assert.equal(await hashes(), before);
-  });
-
   it("are not made anew for hosts that trust others", async () => {
     sandbox.loseState(demoStack);
     await capstan(0, "up", "--yes", "--adopt", "-f", sandbox.manifests);
