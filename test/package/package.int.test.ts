@@ -320,9 +320,15 @@ describe("the package", () => {
         await inShop("up", "--yes", "-f", "clusters/demo");
         await assertSound(4);
         await pulumi("preview", "--expect-no-changes", "--stack", "dev");
+        scale(1);
+        await pulumi("up", "--yes", "--skip-preview", "--stack", "dev");
+        await assertSound(2);
         const { stdout: status } = await inShop("status");
-        assert.match(status, /Cluster default\/demo {3}revision 2/);
+        assert.match(status, /Cluster default\/demo {3}revision 3/);
         await inShop("rollback", "--yes");
+        await assertSound(4);
+        scale(2);
+        await pulumi("up", "--yes", "--skip-preview", "--stack", "dev");
         await assertSound(3);
       });
 
