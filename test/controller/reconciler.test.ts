@@ -229,6 +229,8 @@ describe("Reconciler", () => {
       const first = await controller.settle();
       assert.ok(first.kind === "retryAfter" && first.ms > 20_000, JSON.stringify(first));
       assert.match(status(controller).message ?? "", /taken back as revision/);
+      const events = controller.happenings.flatMap((one) => eventTextOf(one)?.event ?? []);
+      assert.ok(events.some(({ type, reason }) => type === "Warning" && reason === "RolledBack"));
       controller.world.clock.advance(first.ms);
       controller.meet({ at: "call", number: 0, what: "failForGood" });
       const second = await controller.settle();

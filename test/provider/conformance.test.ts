@@ -216,6 +216,7 @@ const noUserData = {
   "says what its hosts take at their first start, or nothing": "notOffered",
 } as const;
 
+const ofFolder = { ...notOfFolder, ...noSecrets };
 const ofLocal = {
   ...oneVersion,
   ...noSecrets,
@@ -227,44 +228,38 @@ const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<str
   local: ofLocal,
   "local with hosts that are stopped to be changed": ofLocal,
   "examples/provider-minimal": {
-    ...notOfFolder,
-    ...noSecrets,
+    ...ofFolder,
     ...noUpdate,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with an update": {
-    ...notOfFolder,
-    ...noSecrets,
+    ...ofFolder,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with fields that its cloud cannot show": {
-    ...notOfFolder,
-    ...noSecrets,
+    ...ofFolder,
     ...noImport,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with an import": {
-    ...notOfFolder,
-    ...noSecrets,
+    ...ofFolder,
     ...noUpdate,
     ...oneVersion,
     ...noUserData,
   },
   "examples/provider-minimal with user data": {
-    ...notOfFolder,
-    ...noSecrets,
+    ...ofFolder,
     ...noUpdate,
     ...noImport,
     ...oneVersion,
   },
   "examples/provider-minimal with an older version": {
-    ...notOfFolder,
-    ...noSecrets,
+    ...ofFolder,
     ...noUpdate,
     ...noImport,
     ...noUserData,

@@ -36,7 +36,7 @@ describe("the provider of AWS conforms, as far as moto can tell", () => {
     it(`an instance ${definition.name}`, () => run(definition, hostKind));
   }
 
-  // A target needs a member of a control plane, and the sample is a worker: calls.test.ts and cluster.int.test.ts have it.
+  // A target needs a member of a control plane, and the sample is a worker: calls.test.ts and life/call-sequences.int.test.ts have it.
   const others = Object.entries(createProtocols).filter(
     ([kind]) => kind !== hostKind && kind !== "AwsTarget",
   );

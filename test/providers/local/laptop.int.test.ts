@@ -11,30 +11,15 @@ import {
   setHeaderOptions,
 } from "@kubernetes/client-node";
 import { kubernetesVersion } from "#kubernetes";
-import { HostFolder, portsIn } from "../../../providers/local/nodes/host-folder.js";
+import { portsIn } from "../../../providers/local/nodes/host-folder.js";
 import { memberPrograms } from "../../../providers/local/nodes/member-programs.js";
 import { processesNaming } from "../../../providers/local/nodes/processes-naming.js";
-import { apiVersion } from "../../../src/api/schema.js";
-import { issueCertificate } from "../../../src/bootstrap/certificates/certificate.js";
-import type { NodeReport } from "../../../src/provider/port.js";
-import type { DriftDocument } from "../../../src/report/drift-schema.js";
 import type { Sandbox } from "../../scenario/sandbox.js";
 import { loseFolder } from "../../support/folders.js";
 import { until } from "../../scenario/until.js";
 import { LaptopCluster, stack } from "./laptop-cluster.js";
 import type { LaptopMachine } from "./laptop-objects.js";
 import { testWorkersInPlace } from "./workers-in-place.js";
-
-/** What `describe --json` says of hosts. */
-interface ToldCluster {
-  readonly machines: readonly {
-    readonly hosts: readonly {
-      readonly name: string;
-      readonly node: NodeReport;
-      readonly drift: readonly object[];
-    }[];
-  }[];
-}
 
 const mergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
 const programs = new Set([...memberPrograms, basename(process.execPath)]);
@@ -155,51 +140,6 @@ describe("a cluster of processes of this machine", function () {
     assert.ok(await isTagged());
   });
 
-  it("tells of a member whose certificates expire sooner than its Cluster wants, and would replace it", async () => {
-    const objects = cluster.objects() as { kind: string; metadata: { annotations?: object } }[];
-    const wish = { "capstan.dev/certificates-expiry-days": "30" };
-    for (const { kind, metadata } of objects) if (kind === "Cluster") metadata.annotations = wish;
-    cluster.write(objects);
-    await sandbox.up();
-    await sandbox.capstan(0, "drift", stack);
-    const folder = new HostFolder(cluster.memberFolders()[0]!);
-    const files = ["crt", "key"].map((kind) => `pki/etcd/server.${kind}`);
-    const before = files.map((file) => folder.read(file));
-    const authority = {
-      certificatePem: folder.read("pki/etcd/ca.crt"),
-      privateKeyPem: folder.read("pki/etcd/ca.key"),
-    };
-    const nowMs = Date.now();
-    const { certificatePem, privateKeyPem } = await issueCertificate(authority, {
-      commonName: "etcd",
-      usages: ["client", "server"],
-      algorithm: "ECDSA-P256",
-      organizations: [],
-      dnsNames: ["localhost"],
-      ipAddresses: ["127.0.0.1"],
-      validity: { fromMs: nowMs - 60_000, untilMs: nowMs + 20 * 24 * 3_600_000 },
-    });
-    try {
-      // Etcd reads its files anew with every connection.
-      for (const [at, text] of [certificatePem, privateKeyPem].entries()) {
-        folder.write(files[at]!, text);
-      }
-      const { stdout } = await sandbox.capstan(2, "drift", stack, "--format", "json");
-      const { clusters } = JSON.parse(stdout) as DriftDocument;
-      assert.deepEqual(
-        clusters[0]?.items.map((one) => `${one.class} ${one.decision} ${one.how ?? ""}`),
-        ["expiring correct replace"],
-      );
-      const plan = await sandbox.plan(2);
-      assert.match(plan.stdout, /its certificates expire on \d{4}-.*, and 30 days before that/);
-    } finally {
-      for (const [at, text] of before.entries()) folder.write(files[at]!, text);
-    }
-    await sandbox.capstan(0, "drift", stack);
-    cluster.write();
-    await sandbox.up();
-  });
-
   it("gets another member in the place of one that was killed, also in etcd", async () => {
     const before = await nodes();
     await sandbox.capstan(0, "local", "kill", "cp-1");
@@ -275,47 +215,6 @@ describe("a cluster of processes of this machine", function () {
       [],
     );
     await sandbox.plan(0);
-  });
-
-  it("tells of Machines what their Nodes say, also where these run otherwise than they shall", async () => {
-    const { items } = await core.listNode();
-    const node = items.find(({ metadata }) => metadata?.name?.startsWith("workers"))!;
-    const name = node.metadata?.name ?? "";
-    const told = async () => {
-      const { stdout } = await sandbox.capstan(0, "--json", "describe", stack);
-      const { machines } = JSON.parse(stdout) as ToldCluster;
-      return machines.flatMap(({ hosts }) => hosts).find((host) => host.name === name)!;
-    };
-    const { node: said, drift } = await told();
-    assert.deepEqual(
-      [said.kubelet, said.name, said.uid, said.addresses, drift],
-      [
-        cluster.version,
-        name,
-        node.metadata?.uid,
-        node.status?.addresses?.map(({ type, address }) => ({ type, address })),
-        [],
-      ],
-    );
-    // A host that says nothing more leaves its Node as somebody else has it.
-    const kubelet = (fault: string) =>
-      sandbox.capstan(0, "local", "fault", "kubelet", fault, "--name", name);
-    await kubelet("hang");
-    try {
-      const body = [{ op: "replace", path: "/status/nodeInfo/kubeletVersion", value: "v1.33.9" }];
-      await core.patchNodeStatus({ name, body });
-      const { stdout } = await sandbox.capstan(2, "drift", stack);
-      assert.match(stdout, /node\.kubelet \S+ -> 1\.33\.9/);
-      const [field] = (await told()).drift;
-      assert.deepEqual(field, { path: "node.kubelet", recorded: cluster.version, seen: "1.33.9" });
-      // Told, and never acted upon.
-      await sandbox.plan(0);
-    } finally {
-      await kubelet("goOn");
-    }
-    const isBack = async () => (await told()).drift.length === 0;
-    await until("its host says again what it runs", isBack, undefined, 500);
-    await sandbox.capstan(0, "drift", stack);
   });
 
   it("has Nodes that bear what their Machines want, also what no kubelet may give itself, beside what others put there", async () => {
@@ -399,66 +298,6 @@ describe("a cluster of processes of this machine", function () {
     for (const { node } of await pods()) assert.ok(!before.has(node), node);
     await apps.deleteNamespacedDeployment(named);
     await until("none is left", () => running(0), undefined, 500);
-  });
-
-  it("gives a Machine another host whose Node does not answer for too long, and none while too many do not", async () => {
-    const check = {
-      apiVersion,
-      kind: "MachineHealthCheck",
-      metadata: { name: "workers" },
-      spec: {
-        clusterName: "laptop",
-        selector: { matchLabels: { set: "workers" } },
-        checks: {
-          unhealthyNodeConditions: [{ type: "Ready", status: "Unknown", timeoutSeconds: 3 }],
-        },
-        remediation: { triggerIf: { unhealthyLessThanOrEqualTo: 1 } },
-      },
-    };
-    cluster.write([...cluster.objects(), check]);
-    await sandbox.up();
-    const members = cluster.memberFolders();
-    const workers = cluster.hostFolders().filter((path) => !members.includes(path));
-    const kubelet = (fault: string, host = "") =>
-      sandbox.capstan(0, "local", "fault", "kubelet", fault, "--name", basename(host));
-    const readyNodes = async () => (await nodes()).length;
-    const before = (await nodes()).map(({ name }) => name);
-    const unhealthy = async () => {
-      const { stdout } = await sandbox.capstan(2, "drift", stack, "--format", "json");
-      const { clusters } = JSON.parse(stdout) as DriftDocument;
-      return (clusters[0]?.items ?? []).map((one) => `${one.class} ${one.decision}`);
-    };
-    for (const host of workers) await kubelet("hang", host);
-    await until("both Nodes are silent", async () => (await readyNodes()) === 3, 120_000, 1_000);
-    await pause(5_000);
-    assert.deepEqual(await unhealthy(), ["unhealthy report", "unhealthy report"]);
-    const { stdout: told } = await sandbox.capstan(0, "describe", stack);
-    assert.match(told, /is unhealthy by MachineHealthCheck workers: its Node says Ready=Unknown/);
-    await sandbox.up();
-    assert.equal(await readyNodes(), 3);
-
-    await kubelet("goOn", workers[0]);
-    await until("one answers again", async () => (await readyNodes()) === 4, undefined, 1_000);
-    assert.deepEqual(await unhealthy(), ["unhealthy correct"]);
-    const { stdout } = await sandbox.plan(2);
-    assert.match(stdout, /MachineHealthCheck workers: its Node says Ready=Unknown since \d{4}-/);
-    await sandbox.up();
-    const after = (await nodes()).map(({ name }) => name);
-    assert.equal(after.length, 5);
-    assert.equal(after.filter((name) => !before.includes(name)).length, 1);
-    assert.deepEqual(processesNaming(workers[1] ?? "", programs), []);
-    cluster.write();
-    await sandbox.up();
-  });
-
-  it("is as it was when a change fails", async () => {
-    const before = await nodes();
-    const faults = [{ call: "create", mode: "breaks" }];
-    cluster.write(cluster.objects({ value: { size: "large", faults } }));
-    await sandbox.up(1);
-    cluster.write();
-    assert.deepEqual(await nodes(), before);
-    await sandbox.plan(0);
   });
 
   testWorkersInPlace(() => cluster);
