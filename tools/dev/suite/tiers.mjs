@@ -88,10 +88,6 @@ export const rotating = [
     ],
   },
   {
-    name: "the example of AWS on moto",
-    cuts: [{ file: "test/providers/aws/cluster.int.test.ts", first: 3 }],
-  },
-  {
     name: "kubeadm upgrade, rotation and faults",
     cuts: [
       {
