@@ -85,4 +85,19 @@ describe("capacity that is not there, and capacity that goes", () => {
     assert.match((await plan(0)).stdout, /No changes/);
     await sandbox.assertSound(demoStack);
   });
+
+  it("starts a host that somebody has stopped, where it is", async () => {
+    await sandbox.up();
+    const before = workers().map(({ id }) => id);
+    await sandbox.capstan(0, "local", "stop", before[0] ?? "");
+    assert.match((await sandbox.capstan(2, "drift", demoStack)).stdout, /stopped .*it was told to stop/);
+    assert.match((await plan(2)).stdout, /~ in place +its host is stopped/);
+    await sandbox.up();
+    assert.deepEqual(
+      workers().map(({ id }) => id),
+      before,
+    );
+    assert.match((await plan(0)).stdout, /No changes/);
+    await sandbox.assertSound(demoStack);
+  });
 });

@@ -147,7 +147,7 @@ export function setBroken(database: DatabaseSync, id: string, failure: Failure):
   setFailed(database, id);
 }
 
-const stoppedHost: Failure = { reason: "local cloud: it is stopped" };
+const stoppedHost: Failure = { reason: "local cloud: it was told to stop" };
 
 /** A host that is there and does not run. */
 export function setStopped(database: DatabaseSync, id: string): void {
