@@ -1,5 +1,12 @@
 import type { JsonObject } from "../api/json.js";
-import type { CallContext, Failure, Identity, Presence, ResourceHandler } from "./port.js";
+import type {
+  CallContext,
+  Failure,
+  Identity,
+  Observed,
+  Presence,
+  ResourceHandler,
+} from "./port.js";
 
 /** What is recorded of a resource whose creation the cloud has accepted. */
 export interface Accepted {
@@ -40,6 +47,11 @@ export async function acceptanceOf(
     case undefined:
       return { kind: "done", presence: { found: "none" } };
   }
+}
+
+/** Whether a look tells of a resource that the cloud has accepted and then refused: nothing of it was ever there. Pure. */
+export function wasRefused({ phase, operation }: Pick<Observed, "phase" | "operation">): boolean {
+  return phase === "failed" && operation !== undefined;
 }
 
 /** The same as an answer to "does it exist?": pending while it runs, failed where it was refused. Pure. */

@@ -367,6 +367,10 @@ export class FakeCloud {
       ...run,
       markLeft: async (_ctx, { id }) => {
         await this.keeping(process, `mark ${id}`, () => {
+          const stored = this.stored.get(id);
+          if (stored === undefined || this.isHidden(stored)) {
+            throw cloudFailed(`mark ${id}: it is not there`);
+          }
           this.hosts.marked.add(id);
           this.put(id, { phase: "failed", hasLeft: true });
         });

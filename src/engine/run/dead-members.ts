@@ -3,6 +3,7 @@ import { statusOf } from "../../dynamic/recorded.js";
 import { keyOf } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
 import { isDown } from "../../provider/failure.js";
+import { wasRefused } from "../../provider/operations.js";
 import type { Observed } from "../../provider/port.js";
 import { cloudResources, recordedIdentity } from "../../records/prior-state.js";
 import { clusterIn, keepsControlPlane } from "../../records/target.js";
@@ -15,7 +16,8 @@ export interface DeadMember extends Pick<Observed, "who" | "status"> {
 }
 
 /**
- * Members that etcd still counts on although their hosts are gone, or failed and not wanted. None where there is to be no
+ * Members that etcd still counts on although their hosts are gone, or failed and not wanted. A host that its cloud has refused never was
+ * one. None where there is to be no
  * control plane. Pure.
  */
 export function deadMembers(known: HostRecords, observation: Observation): DeadMember[] {
@@ -36,6 +38,7 @@ function recordedDead(
     if (resource.kind !== hostKind || observed === undefined) return [];
     const known = { who: recordedIdentity(resource), status: statusOf(resource.outputs) };
     if (observed === "gone") return [known];
+    if (wasRefused(observed)) return [];
     return isDown(observed) && !wanted.has(resource.key) ? [{ ...known, observed }] : [];
   });
 }
