@@ -145,7 +145,7 @@ function decide(
         ? { kind: "report", because: { kind: "noRemedy" } }
         : { kind: "correct", how: "replace" };
     case "stopped":
-      return { kind: "correct", how: "start" };
+      return decideStopped(item, policy, updatePolicyOf);
     case "changed":
       return decideChanged(item, policy, updatePolicyOf);
     case "extra":
@@ -157,6 +157,18 @@ function decide(
     default:
       return assertNever(item);
   }
+}
+
+/** A start keeps all that the host has; whoever wants another one in any case has said so. */
+function decideStopped(
+  { machine }: Extract<DriftItem, { class: "stopped" }>,
+  policy: "correct" | "replace",
+  updatePolicyOf: ReturnType<typeof policiesOf>,
+): DriftDecision {
+  const mayReplace = machine !== undefined && updatePolicyOf(machine) !== "inPlaceOnly";
+  return policy === "replace" && mayReplace
+    ? { kind: "replace" }
+    : { kind: "correct", how: "start" };
 }
 
 function decideChanged(

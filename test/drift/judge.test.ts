@@ -62,6 +62,28 @@ describe("what becomes of a finding", () => {
       want: "missing a: correct create",
     },
     {
+      name: "by a start where it stands still",
+      given: (engine) => engine.cloud.halt(hostOf(engine, "a").id),
+      want: "stopped a: correct start",
+    },
+    {
+      name: "by a new host where it stands still and policy replace says so",
+      given: (engine) => engine.cloud.halt(hostOf(engine, "a").id),
+      objects: [annotated({ [driftAnnotations.policy]: "replace" }, machine("a"))],
+      want: "stopped a: replace",
+    },
+    {
+      name: "by a start under policy replace where its update policy is inPlaceOnly",
+      given: (engine) => engine.cloud.halt(hostOf(engine, "a").id),
+      objects: [
+        annotated(
+          { [driftAnnotations.policy]: "replace", [updatePolicyAnnotation]: "inPlaceOnly" },
+          machine("a"),
+        ),
+      ],
+      want: "stopped a: correct start",
+    },
+    {
       name: "in place where the provider can",
       given: (engine) => change(engine, "a", byHand),
       want: "changed a: correct update",
