@@ -90,7 +90,10 @@ describe("capacity that is not there, and capacity that goes", () => {
     await sandbox.up();
     const before = workers().map(({ id }) => id);
     await sandbox.capstan(0, "local", "stop", before[0] ?? "");
-    assert.match((await sandbox.capstan(2, "drift", demoStack)).stdout, /stopped .*it was told to stop/);
+    assert.match(
+      (await sandbox.capstan(2, "drift", demoStack)).stdout,
+      /stopped .*it was told to stop/,
+    );
     assert.match((await plan(2)).stdout, /~ in place +its host is stopped/);
     await sandbox.up();
     assert.deepEqual(
