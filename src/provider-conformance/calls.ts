@@ -1,4 +1,6 @@
+import { type CapstanError, isCapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { mayBeAskedAgain } from "../dynamic/call-failures.js";
 import type { CreateContext, Identity, Observed } from "../provider/port.js";
 import type { Inputs, Rig } from "./rig.js";
 
@@ -17,6 +19,32 @@ export interface ChangingCall {
 interface Rehearsal {
   readonly call: ChangingCall["call"];
   readonly set: () => Promise<ChangingCall>;
+}
+
+/** A call that is refused so often, each time for now, is refused for good. */
+const mostAttempts = 60;
+const betweenAttemptsMs = 1_000;
+
+/**
+ * A change as the product asks for it: what is refused for now is asked for again, with what the cloud shows by then. It looks
+ * whether its engine lives before each attempt.
+ */
+export async function asProduct<T>(
+  ctx: CreateContext,
+  attempt: (isFirst: boolean) => Promise<T>,
+): Promise<T> {
+  let refusal: CapstanError | undefined;
+  for (let attempts = 0; attempts < mostAttempts; attempts += 1) {
+    if (attempts > 0) await ctx.assertEngineAlive();
+    try {
+      return await attempt(attempts === 0);
+    } catch (error) {
+      if (!isCapstanError(error) || !mayBeAskedAgain(error)) throw error;
+      refusal = error;
+    }
+    await ctx.clock.sleep(betweenAttemptsMs, ctx.signal);
+  }
+  throw refusal ?? new Error("no attempt was made");
 }
 
 /** Every call of the case's kind that changes something and that the provider offers. */
@@ -47,8 +75,15 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
       const inputs = fresh();
       const current = await rig.make(inputs);
       await before(current);
+      const { who } = inputs;
       const wanted = inPlace ?? inputs.spec;
-      return { call, who: inputs.who, current, wanted, run: (ctx) => change(ctx, current, wanted) };
+      const run = (ctx: CreateContext) =>
+        asProduct(ctx, async (isFirst) => {
+          const latest = isFirst ? undefined : await handler.locate(ctx, who, current.id);
+          const from = latest?.found === "one" ? latest.resource : current;
+          return change(ctx, from, wanted);
+        });
+      return { call, who, current, wanted, run };
     },
   });
   const bare = ({ who: _who, ...found }: Observed) => found;

@@ -1,4 +1,5 @@
 import { takesAlternatives } from "./alternatives.js";
+import { deniedLooks, partialAnswers, unknownPresence } from "./blindness.js";
 import {
   deleteTwice,
   identity,
@@ -10,6 +11,7 @@ import {
   replacement,
   updates,
 } from "./change.js";
+import { conflictingChanges } from "./conflicts.js";
 import {
   createOnce,
   emptyPlan,
@@ -17,30 +19,34 @@ import {
   foreignResource,
   laggingListing,
   lostAnswer,
+  memberPlan,
   spentToken,
-  unknownPresence,
 } from "./creation.js";
+import { everyDomain } from "./domains.js";
 import { judgesAtAnyTime, seesEachField } from "./fields.js";
 import { findById, marking } from "./import.js";
 import { looksUpTheSame, readsWhatIsNotOurs } from "./looking.js";
 import {
   checksEngine,
-  createDoesNotWait,
   endsAtOnce,
   resumesUpdates,
   stopsChanging,
   survivesKill,
   tellsRefusals,
 } from "./interruption.js";
+import { longestNames } from "./longest-names.js";
+import { leavesNamesakes } from "./namesakes.js";
+import { forgottenOperations, tellsOperations } from "./operations.js";
 import { showsChanged, showsKilled, showsStopped } from "./outside.js";
-import { tellsOperations } from "./operations.js";
 import { deletesItsOwn, locateByMarks, tellsOfTwins } from "./ownership.js";
 import { listsAllPages } from "./pages.js";
+import { leavesNothing } from "./parts.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
 import type { Rig } from "./rig.js";
 import { keepsSecrets } from "./secrets.js";
 import { userDataTerms } from "./user-data.js";
 import { conversions } from "./versions.js";
+import { changesDoNotWait, createDoesNotWait } from "./waiting.js";
 
 type Work = (rig: Rig) => Promise<void>;
 
@@ -58,6 +64,7 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "adopts what a create made whose answer was lost": lostAnswer,
   "makes no duplicate while listings lag": laggingListing,
   "tells what became of what its cloud has accepted, or makes at once": tellsOperations,
+  "tells that what its cloud has forgotten is over": forgottenOperations,
   "makes a change in place, all of it, and shows it": updates,
   "deletes twice without an error": deleteTwice,
   "deletes by id, and nothing of the same name": deletesItsOwn,
@@ -67,8 +74,12 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "reads what is not ours without changing it, or cannot": readsWhatIsNotOurs,
   "leaves what is not ours alone": foreignResource,
   "finds by its marks what bears them, and nothing of the same name": locateByMarks,
+  "leaves alone what has the name of its own and is not its own": leavesNamesakes,
+  "keeps apart what differs at the end of the longest names": longestNames,
   "answers many where several bear the same marks": tellsOfTwins,
   "does not guess when the cloud gives no answer": unknownPresence,
+  "does not take for absence what it may not look at": deniedLooks,
+  "does not take a part of the cloud's answer for all of it": partialAnswers,
   "lists all that carries its marks, and nothing else": inventory,
   "lists a thousand resources, and finds each of them": listsAllPages,
   "shows what somebody has changed in the cloud": showsChanged,
@@ -77,8 +88,11 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "begins no further change after an interrupt": stopsChanging,
   "gives up at once when it is interrupted while the cloud does not answer": endsAtOnce,
   "leaves nothing that nobody finds, whenever it is killed": survivesKill,
+  "leaves nothing behind of what it has removed": leavesNothing,
   "finishes a change in place that was killed, toward what was wanted and back": resumesUpdates,
   "says so when the cloud refuses a change": tellsRefusals,
+  "loses no change where somebody else is faster": conflictingChanges,
+  "answers a change and a removal as soon as the cloud has accepted them": changesDoNotWait,
   "sees every field of a spec that differs": seesEachField,
   "keeps what its secret fields hold out of all else that it shows": keepsSecrets,
   "judges and names the same at any time": judgesAtAnyTime,
@@ -87,6 +101,8 @@ const ofKinds: Readonly<Record<string, Work>> = {
 const ofProvider: Readonly<Record<string, Work>> = {
   "never brings a removed resource back": spentToken,
   "shows what it made as it was asked for": emptyPlan,
+  "shows a member of a control plane as it was asked for": memberPlan,
+  "lists and finds what is in every failure domain": everyDomain,
   "changes in place, on the same host": (rig) => inPlaceChange(rig, rig.subject.inPlace),
   "replaces by a new host beside the old one": (rig) => replacement(rig, rig.subject.replacing),
   "makes another host where there is no room for the one that is asked for, or cannot":

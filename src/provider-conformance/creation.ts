@@ -4,6 +4,7 @@ import type { Identity, Observed, ResourceHandler } from "../provider/port.js";
 import { withMembers } from "../provider/provider-calls.js";
 import { codeOf, errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
+import type { MachineSpecs } from "./sample.js";
 import { harnessMust, must } from "./subject.js";
 
 /** Longer than the product waits for a listing after a lost answer. */
@@ -104,8 +105,16 @@ export async function laggingListing(rig: Rig): Promise<void> {
 }
 
 /** "shows what it made as it was asked for" */
-export async function emptyPlan(rig: Rig): Promise<void> {
-  const specs = { web: {}, db: {} };
+export function emptyPlan(rig: Rig): Promise<void> {
+  return showsAsAsked(rig, { web: {}, db: {} });
+}
+
+/** "shows a member of a control plane as it was asked for" */
+export function memberPlan(rig: Rig): Promise<void> {
+  return showsAsAsked(rig, rig.withMember({}));
+}
+
+async function showsAsAsked(rig: Rig, specs: MachineSpecs): Promise<void> {
   await rig.up(specs);
   for (const record of rig.recorded()) {
     const observed = await rig.observe(record);
@@ -122,37 +131,6 @@ export async function emptyPlan(rig: Rig): Promise<void> {
   }
   const { empty, steps } = await rig.plan(specs);
   must(empty, "leave nothing to do after an apply", `the next plan has ${textOf(steps)}`);
-}
-
-/** "does not guess when the cloud gives no answer" */
-export async function unknownPresence(rig: Rig): Promise<void> {
-  const inputs = await rig.prepare();
-  const { handler, context, world, provider } = rig;
-  const made = await rig.resource().create(inputs);
-  const other = rig.stranger(inputs.who, { uid: `${world.clusterUid}-other` });
-  await world.blind(true);
-  const located = await handler.locate(context, other).catch(() => undefined);
-  const byId = await handler.locate(context, inputs.who, made.id).catch(() => undefined);
-  const created = await errorOf(rig.resource().create({ ...inputs, who: other }));
-  const scope = { cluster: inputs.who.cluster, clusterUid: world.clusterUid };
-  const listed = await errorOf(provider.inventory(context, scope));
-  const owned = provider.owned && (await errorOf(provider.owned(context)));
-  await world.blind(false);
-  for (const presence of [located, byId]) {
-    must(
-      presence === undefined || presence.found === "unknown",
-      "answer unknown, or throw, when it cannot tell whether a resource exists (locate)",
-      `it answered ${presence?.found ?? ""}`,
-    );
-  }
-  must(created !== undefined, "create nothing while it cannot look", "it made a resource");
-  must(listed !== undefined, "throw when it cannot list (inventory)", "it answered a listing");
-  must(
-    provider.owned === undefined || owned !== undefined,
-    "throw when it cannot list (owned)",
-    "it answered a listing",
-  );
-  must((await world.countAlive(other)) === 0, "create nothing while it cannot look", "it did");
 }
 
 /** "leaves what is not ours alone" */

@@ -1,6 +1,7 @@
 import type { OperationState } from "../provider/port.js";
 import type { Rig } from "./rig.js";
-import { must, offered } from "./subject.js";
+import { errorOf, seenOf } from "./seen.js";
+import { checkable, must, offered } from "./subject.js";
 
 /** "tells what became of what its cloud has accepted, or makes at once" */
 export async function tellsOperations(rig: Rig): Promise<void> {
@@ -34,6 +35,28 @@ export async function tellsOperations(rig: Rig): Promise<void> {
     );
     must(presence.found === "none", "find nothing where an operation failed", presence.found);
   }
+}
+
+/** "tells that what its cloud has forgotten is over" */
+export async function forgottenOperations(rig: Rig): Promise<void> {
+  const { handler, context } = rig;
+  offered(handler.poll !== undefined, "it answers no create with an operation");
+  const world = rig.able("acceptNextCreate", "forgetOperations");
+  const { who, spec } = await rig.prepare();
+  const end = await world.acceptNextCreate("refused");
+  const { id, operation } = await handler.create(context, who, spec);
+  checkable(operation !== undefined, "a create was answered without an operation");
+  end();
+  await world.forgetOperations();
+  let outcome: OperationState | undefined;
+  const error = await errorOf(handler.poll(context, operation).then((one) => void (outcome = one)));
+  must(
+    outcome !== undefined && outcome.state !== "running",
+    "say of an operation that its cloud knows no more that it is over: it is asked about what does not show, which would stay pending for ever (poll)",
+    outcome === undefined ? seenOf(error) : shown(outcome),
+  );
+  const { found } = await handler.locate(context, who, id);
+  must(found === "none", "find nothing where an operation failed", found);
 }
 
 function shown(outcome: OperationState): string {

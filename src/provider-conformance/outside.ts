@@ -4,9 +4,12 @@ import { timingOf } from "../provider/timing.js";
 import { unobservableOf } from "../provider/unobservable.js";
 import { otherValues } from "./other-values.js";
 import type { Inputs, Rig } from "./rig.js";
-import { checkable, must } from "./subject.js";
+import { checkable, isStepping, must } from "./subject.js";
 
 // What happens in the cloud without the provider: it has to show it.
+
+/** More than any host takes to start. */
+const hourMs = 3_600_000;
 
 /** "never shows a stopped host as ready" */
 export async function showsStopped(rig: Rig): Promise<void> {
@@ -18,6 +21,20 @@ export async function showsStopped(rig: Rig): Promise<void> {
       phase === "pending" || phase === "failed",
       "show a host that somebody has stopped as failed, or as pending where it starts by itself",
       `${how} shows it ${phase ?? "not at all"}`,
+    );
+  }
+  if (!isStepping(world.clock)) {
+    rig.exceptions.push(
+      "a host that was stopped an hour ago: the clock of the world is a real one",
+    );
+    return;
+  }
+  world.clock.advance(hourMs);
+  for (const [how, phase] of await phasesOf(rig, inputs, made.id)) {
+    must(
+      phase !== "pending",
+      "show a host that does not start by itself as failed: one that is pending is waited for, and never replaced",
+      `an hour after it was stopped ${how} shows it pending`,
     );
   }
 }

@@ -35,7 +35,7 @@ describe("conformance report", () => {
       /^not checked {2}answers many where several bear the same marks\n +the world has no plantTwin$/m,
     );
     assert.match(text, /^not offered {2}converts .+\n +the provider serves one version$/m);
-    assert.match(text, /\n\d+ passed, \d+ failed, 2 not checked, 13 not offered\n$/);
+    assert.match(text, /\n\d+ passed, \d+ failed, 2 not checked, 19 not offered\n$/);
     assert.deepEqual(JSON.parse(JSON.stringify(report)), report);
     assert.match(badgeLine(report), /^!\[capstan conformance: .+\]\(https:\/\/\S+-red\)$/);
   });

@@ -224,6 +224,20 @@ export const cases = {
   lists: "lists all that carries its marks, and nothing else",
   inPlace: "changes in place, on the same host",
   updates: "makes a change in place, all of it, and shows it",
+  shows: "shows what it made as it was asked for",
+  spent: "never brings a removed resource back",
+  readiness: "says since when a host is ready and what its node runs, or nothing",
+  owned: "lists what every cluster owns, with its age where it tells one",
+  forgotten: "tells that what its cloud has forgotten is over",
+  namesakes: "leaves alone what has the name of its own and is not its own",
+  longest: "keeps apart what differs at the end of the longest names",
+  denied: "does not take for absence what it may not look at",
+  partial: "does not take a part of the cloud's answer for all of it",
+  nothingLeft: "leaves nothing behind of what it has removed",
+  conflict: "loses no change where somebody else is faster",
+  changesWait: "answers a change and a removal as soon as the cloud has accepted them",
+  member: "shows a member of a control plane as it was asked for",
+  domains: "lists and finds what is in every failure domain",
 } as const;
 
 export const folderDefects: Readonly<Record<string, readonly [string, FolderDefect]>> = {
