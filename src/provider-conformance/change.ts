@@ -205,7 +205,7 @@ export async function lettingGo(rig: Rig): Promise<void> {
 /** "lists all that carries its marks, and nothing else" */
 export async function inventory(rig: Rig): Promise<void> {
   const { provider, context, world } = rig;
-  await rig.up({ web: {}, db: {} });
+  await rig.up(rig.machines({ web: {}, db: {} }));
   const inputs = await rig.prepare("other");
   const { clusterUid } = world;
   const { cluster } = inputs.who;

@@ -94,9 +94,10 @@ export async function laggingListing(rig: Rig): Promise<void> {
     "find its own resource also while listings do not show it yet (by token, or by its name)",
     `${first.id} was there, and a second create gave ${again.id}`,
   );
-  await rig.up({ web: {} });
+  const machines = rig.machines({ web: {} });
+  await rig.up(machines);
   must(
-    (await rig.plan({ web: {} })).empty,
+    (await rig.plan(machines)).empty,
     "know by id what listings do not show yet (locate with an id)",
     "a plan right after an apply wants changes",
   );

@@ -140,6 +140,11 @@ export class Rig {
     });
   }
 
+  /** The machines with which there is something of the case's kind: a member of the control plane as well, where only those have it. */
+  machines(specs: MachineSpecs): MachineSpecs {
+    return this.isOfMembers ? this.withMember(specs) : specs;
+  }
+
   desired(specs: MachineSpecs, sample: Sample = this.subject): Desired {
     return desiredOf(this.provider, sampleManifest(sample, specs));
   }
@@ -206,8 +211,7 @@ export class Rig {
    * a host.
    */
   async prepare(machine = "web", fields: JsonObject = {}): Promise<Inputs> {
-    const specs = { [machine]: fields };
-    const { target } = await this.plan(this.isOfMembers ? this.withMember(specs) : specs);
+    const { target } = await this.plan(this.machines({ [machine]: fields }));
     const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
     const wanted = this.isHost
       ? nodes.get(expectDefined(hostKeyIn(target.machines, machine), `host of ${machine}`))

@@ -14,7 +14,15 @@ const withoutVerdict = [
   "tells what became of what its cloud has accepted, or makes at once",
   "lists a thousand resources, and finds each of them",
   "keeps what its secret fields hold out of all else that it shows",
+  "tells that what its cloud has forgotten is over",
+  "does not take a part of the cloud's answer for all of it",
+  "loses no change where somebody else is faster",
+  // Instances have no names.
+  "leaves alone what has the name of its own and is not its own",
 ];
+
+/** Of targets, whose marks are tags of their group: moto takes ten of them, and this makes more. calls.test.ts has the order of its calls. */
+const killed = "leaves nothing that nobody finds, whenever it is killed";
 
 describe("the provider of AWS conforms, as far as moto can tell", () => {
   let moto: Moto;
@@ -36,12 +44,12 @@ describe("the provider of AWS conforms, as far as moto can tell", () => {
     it(`an instance ${definition.name}`, () => run(definition, hostKind));
   }
 
-  // A target needs a member of a control plane, and the sample is a worker: calls.test.ts and cluster.int.test.ts have it.
-  const others = Object.entries(createProtocols).filter(
-    ([kind]) => kind !== hostKind && kind !== "AwsTarget",
-  );
+  const others = Object.entries(createProtocols).filter(([kind]) => kind !== hostKind);
   for (const [kind, { by }] of others) {
-    for (const definition of caseDefinitions.filter(({ name }) => creationCases.includes(name))) {
+    const asked = caseDefinitions.filter(
+      ({ name }) => creationCases.includes(name) && !(kind === "AwsTarget" && name === killed),
+    );
+    for (const definition of asked) {
       it(`${kind}, by ${by}, ${definition.name}`, () => run(definition, kind));
     }
   }
