@@ -29,7 +29,7 @@ const betweenAttemptsMs = 1_000;
  * A change as the product asks for it: what is refused for now is asked for again, with what the cloud shows by then. It looks
  * whether its engine lives before each attempt.
  */
-export async function asProduct<T>(
+async function asProduct<T>(
   ctx: CreateContext,
   attempt: (isFirst: boolean) => Promise<T>,
 ): Promise<T> {

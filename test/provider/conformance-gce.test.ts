@@ -7,7 +7,7 @@ import {
   runConformance,
   type World,
 } from "../../src/provider-conformance/index.js";
-import type { Operation } from "./gce/compute.js";
+import type { ComputeOperation } from "./gce/compute.js";
 import { gceDefects, ownGceDefects } from "./gce/defects.js";
 import { asked, handleOf, notYet, placeOf } from "./gce/hosts.js";
 import { type GceDefect, gceSubject } from "./gce/world.js";
@@ -49,7 +49,7 @@ const sound: Readonly<
           ctx.signal.throwIfAborted();
           await ctx.assertEngineAlive();
         };
-        const done = async (operation: Operation) => {
+        const done = async (operation: ComputeOperation) => {
           while ((await good.poll(ctx, handleOf(operation))).state === "running") {
             await ctx.clock.sleep(500, ctx.signal);
           }

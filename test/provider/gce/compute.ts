@@ -40,7 +40,7 @@ export interface Disk {
   readonly user: string;
 }
 
-export interface Operation {
+export interface ComputeOperation {
   readonly name: string;
   readonly zone: string;
   readonly operationType: "insert" | "delete" | "stop" | "start" | "setMachineType" | "setLabels";
@@ -51,7 +51,7 @@ export interface Operation {
   readonly error?: { readonly code: string; readonly message: string };
 }
 
-interface Running extends Operation {
+interface Running extends ComputeOperation {
   endMs: number;
   readonly effect: () => void;
 }
@@ -77,14 +77,14 @@ export class ComputeError extends Error {
 
 /** How an insert that was only accepted ends, and when the world says so. */
 interface Fate {
-  readonly error?: Operation["error"];
+  readonly error?: ComputeOperation["error"];
   end?: () => void;
 }
 
 const operationMs = 2_000;
 const pageSize = 500;
 /** Of the calls that change whether an instance runs, one at a time is carried out. */
-const powerCalls: readonly Operation["operationType"][] = [
+const powerCalls: readonly ComputeOperation["operationType"][] = [
   "insert",
   "delete",
   "stop",
@@ -102,7 +102,7 @@ export class Compute {
   conflictsNext = false;
   nextFate: Fate | undefined;
   /** Kinds of operations that do not end meanwhile. */
-  held: readonly Operation["operationType"][] = [];
+  held: readonly ComputeOperation["operationType"][] = [];
   instances: Instance[] = [];
   disks: Disk[] = [];
   private operations: Running[] = [];
@@ -116,7 +116,7 @@ export class Compute {
     body: InsertBody,
     requestId?: string,
     signal?: AbortSignal,
-  ): Promise<Operation> {
+  ): Promise<ComputeOperation> {
     const work = () => {
       const known = this.operations.find(
         (one) => requestId !== undefined && one.clientOperationId === requestId,
@@ -177,7 +177,7 @@ export class Compute {
     });
   }
 
-  delete(zone: string, key: string, signal?: AbortSignal): Promise<Operation> {
+  delete(zone: string, key: string, signal?: AbortSignal): Promise<ComputeOperation> {
     return this.change(signal, () => {
       const instance = this.shown(zone, key);
       const { number } = instance;
@@ -188,7 +188,7 @@ export class Compute {
     });
   }
 
-  stop(zone: string, key: string, signal?: AbortSignal): Promise<Operation> {
+  stop(zone: string, key: string, signal?: AbortSignal): Promise<ComputeOperation> {
     return this.change(signal, () => {
       const instance = this.free(zone, key);
       instance.status = "STOPPING";
@@ -197,7 +197,7 @@ export class Compute {
     });
   }
 
-  start(zone: string, key: string, signal?: AbortSignal): Promise<Operation> {
+  start(zone: string, key: string, signal?: AbortSignal): Promise<ComputeOperation> {
     return this.change(signal, () => {
       const instance = this.free(zone, key);
       instance.status = "STAGING";
@@ -212,7 +212,7 @@ export class Compute {
     key: string,
     machineType: string,
     signal?: AbortSignal,
-  ): Promise<Operation> {
+  ): Promise<ComputeOperation> {
     return this.change(signal, () => {
       const instance = this.free(zone, key);
       if (instance.status !== "TERMINATED") throw new ComputeError(400, "it has to be stopped");
@@ -226,7 +226,7 @@ export class Compute {
     key: string,
     { labels, labelFingerprint }: Pick<Instance, "labels" | "labelFingerprint">,
     signal?: AbortSignal,
-  ): Promise<Operation> {
+  ): Promise<ComputeOperation> {
     return this.change(signal, () => {
       const instance = this.shown(zone, key);
       if (this.conflictsNext) instance.labelFingerprint = this.next();
@@ -240,7 +240,7 @@ export class Compute {
     });
   }
 
-  getOperation(zone: string, name: string, signal?: AbortSignal): Promise<Operation> {
+  getOperation(zone: string, name: string, signal?: AbortSignal): Promise<ComputeOperation> {
     return this.look(zone, signal, () => {
       const found = this.operations.find((one) => one.name === name && one.zone === zone);
       if (found === undefined) throw new ComputeError(404, `The resource '${name}' was not found`);
@@ -248,7 +248,7 @@ export class Compute {
     });
   }
 
-  listOperations(zone: string, signal?: AbortSignal): Promise<readonly Operation[]> {
+  listOperations(zone: string, signal?: AbortSignal): Promise<readonly ComputeOperation[]> {
     return this.look(zone, signal, () => this.operations.filter((one) => one.zone === zone));
   }
 
@@ -289,7 +289,7 @@ export class Compute {
   }
 
   private accept(
-    operationType: Operation["operationType"],
+    operationType: ComputeOperation["operationType"],
     { number, zone }: Instance,
     more: Pick<Running, "effect" | "error" | "clientOperationId">,
   ): Running {

@@ -2,7 +2,13 @@ import { isCapstanError } from "../../../src/api/error.js";
 import { type JsonObject, sameJson } from "../../../src/api/json.js";
 import type { CreateContext, Found, Identity, Observed } from "../../../src/provider/port.js";
 import { cases } from "../defects.js";
-import { type Compute, ComputeError, type Instance, type Operation, zones } from "./compute.js";
+import {
+  type Compute,
+  ComputeError,
+  type Instance,
+  type ComputeOperation,
+  zones,
+} from "./compute.js";
 import { asked, type GceHosts, handleOf, idOf, notYet, placeOf, unlessNone } from "./hosts.js";
 import type { GceDefect } from "./world.js";
 
@@ -392,6 +398,6 @@ export const ownGceDefects: Readonly<Record<string, readonly [string, GceDefect]
   ],
 };
 
-function withoutError({ error: _error, ...operation }: Operation): Operation {
+function withoutError({ error: _error, ...operation }: ComputeOperation): ComputeOperation {
   return operation;
 }

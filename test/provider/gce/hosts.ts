@@ -14,7 +14,13 @@ import type {
   Phase,
   Presence,
 } from "../../../src/provider/port.js";
-import { type Compute, ComputeError, type Instance, type Operation, zones } from "./compute.js";
+import {
+  type Compute,
+  ComputeError,
+  type Instance,
+  type ComputeOperation,
+  zones,
+} from "./compute.js";
 
 // A provider of hosts on Compute Engine, as its author would write it. Each decision that is easily made wrong is a method of its
 // own, so that a seeded defect replaces that one and nothing else.
@@ -23,7 +29,7 @@ export const gceApiVersion = "gce.example.dev/v1alpha1";
 const specKey = "capstan-spec";
 
 /** Where an instance is, as its id says: "zones/zone-a/instances/web-0#1001". */
-export interface Place {
+export interface InstancePlace {
   readonly zone: string;
   readonly name: string;
   readonly number: string;
@@ -153,7 +159,7 @@ export class GceHosts implements MachineCalls {
   async made(
     { signal }: CallContext,
     { who, spec }: { readonly who: Identity; readonly spec: JsonObject },
-    { name, zone, targetId, status }: Operation,
+    { name, zone, targetId, status }: ComputeOperation,
   ): Promise<Observed> {
     const id = idOf({ zone, name: this.nameOf(who), number: targetId });
     const answer: Observed = { id, who, phase: "pending", spec, status: {} };
@@ -180,7 +186,7 @@ export class GceHosts implements MachineCalls {
     return { state: "done" };
   }
 
-  outcomeOf({ status, error }: Operation): OperationState {
+  outcomeOf({ status, error }: ComputeOperation): OperationState {
     if (status === "RUNNING") return { state: "running" };
     return error === undefined ? { state: "done" } : { state: "failed", failure: failureOf(error) };
   }
@@ -217,7 +223,7 @@ export class GceHosts implements MachineCalls {
   }
 
   /** Answers with the operation, so that the change is waited for. */
-  changed(resource: Observed, last: Operation | undefined): Observed {
+  changed(resource: Observed, last: ComputeOperation | undefined): Observed {
     return { ...resource, ...(last !== undefined && { operation: handleOf(last) }) };
   }
 
@@ -225,7 +231,7 @@ export class GceHosts implements MachineCalls {
     { signal }: CallContext,
     { zone, number, labelFingerprint }: Instance,
     labels: Instance["labels"],
-  ): Promise<Operation | undefined> {
+  ): Promise<ComputeOperation | undefined> {
     return asked(this.compute.setLabels(zone, number, { labels, labelFingerprint }, signal));
   }
 
@@ -305,16 +311,16 @@ export class GceHosts implements MachineCalls {
   }
 }
 
-export function idOf({ zone, name, number }: Place): string {
+export function idOf({ zone, name, number }: InstancePlace): string {
   return `zones/${zone}/instances/${name}#${number}`;
 }
 
-export function placeOf(id: string): Place {
+export function placeOf(id: string): InstancePlace {
   const [, zone = "", , name = "", number = ""] = id.split(/[/#]/);
   return { zone, name, number };
 }
 
-export function handleOf({ zone, name }: Pick<Operation, "zone" | "name">): string {
+export function handleOf({ zone, name }: Pick<ComputeOperation, "zone" | "name">): string {
   return `zones/${zone}/operations/${name}`;
 }
 
@@ -357,7 +363,7 @@ function gone({ id }: Observed): CapstanError {
   return new CapstanError({ code: "RESOURCE_GONE", source: "cloud", message: `${id} is gone` });
 }
 
-function failureOf({ code, message }: NonNullable<Operation["error"]>): Failure {
+function failureOf({ code, message }: NonNullable<ComputeOperation["error"]>): Failure {
   const isFull = code.startsWith("ZONE_RESOURCE_POOL_EXHAUSTED");
   return { reason: message, code: isFull ? "CAPACITY" : "CLOUD_FAILED" };
 }

@@ -6,7 +6,13 @@ import {
   steppingClock,
   type World,
 } from "../../../src/provider-conformance/index.js";
-import { Compute, type InsertBody, type Instance, type Operation, zones } from "./compute.js";
+import {
+  Compute,
+  type InsertBody,
+  type Instance,
+  type ComputeOperation,
+  zones,
+} from "./compute.js";
 import { gceApiVersion, GceHosts, idOf, placeOf } from "./hosts.js";
 
 /** What a seeded provider does otherwise; `good` is the one without the defect, on the same cloud. */
@@ -52,7 +58,7 @@ function openGce(defect: GceDefect): World {
     compute.disks
       .filter(({ user }) => number === undefined || user === number)
       .map(({ zone, name, user }) => `zones/${zone}/disks/${name}#${user}`);
-  const hold = (on: boolean, types: readonly Operation["operationType"][]) =>
+  const hold = (on: boolean, types: readonly ComputeOperation["operationType"][]) =>
     void (compute.held = on ? types : []);
   return {
     provider: hosts.provider(),
