@@ -9,7 +9,7 @@ export function unknownPresence(rig: Rig): Promise<void> {
   return guessesNothing(rig, "unavailable");
 }
 
-/** "does not take for absence what it may not look at" */
+/** "does not take a refused look for absence" */
 export async function deniedLooks(rig: Rig): Promise<void> {
   mustBeBlindBy(rig.world, "denied");
   await guessesNothing(rig, "denied");
@@ -45,7 +45,7 @@ async function guessesNothing(rig: Rig, how: Blindness): Promise<void> {
   must((await world.countAlive(other)) === 0, "create nothing while it cannot look", "it did");
 }
 
-/** "does not take a part of the cloud's answer for all of it" */
+/** "does not take an incomplete answer for a complete one" */
 export async function partialAnswers(rig: Rig): Promise<void> {
   mustBeBlindBy(rig.world, "partial");
   const { handler, context, world, provider } = rig;

@@ -1,12 +1,12 @@
 import type { InfrastructureProvider } from "../provider/port.js";
 import { aroundCalls, type ProviderCall } from "../provider/provider-calls.js";
 
-/** By error, the call of a provider that threw it first. Errors are told of in places that know no rig. */
+/** By error, the provider's call that threw it first. Messages about errors are made where no rig is at hand. */
 const thrownBy = new WeakMap<object, string>();
 
-/** The provider's calls of one case: which are under way, how many have ended, and what they threw. */
+/** The provider's calls of one case: the open ones, the number of those that have ended, and the errors that they threw. */
 export class CallWatch {
-  /** Calls that have ended, one way or another: what a case that goes on has more and more of. */
+  /** Number of calls that have ended, with an answer or an error. It grows as long as a case makes progress. */
   ended = 0;
   private readonly open = new Map<symbol, string>();
 
@@ -34,7 +34,7 @@ export class CallWatch {
   }
 }
 
-/** The call that threw an error, or one of its causes; undefined: no call of a provider did. */
+/** The call that threw an error or one of its causes, "locate of AcmeHost"; undefined where no provider's call did. */
 export function callOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const call = thrownBy.get(error);

@@ -21,13 +21,13 @@ interface Rehearsal {
   readonly set: () => Promise<ChangingCall>;
 }
 
-/** A call that is refused so often, each time for now, is refused for good. */
+/** After so many retryable refusals a call counts as refused. */
 const mostAttempts = 60;
 const betweenAttemptsMs = 1_000;
 
 /**
- * A change as the product asks for it: what is refused for now is asked for again, with what the cloud shows by then. It looks
- * whether its engine lives before each attempt.
+ * Makes a change as the product does: a retryable refusal leads to another attempt, on the resource as the cloud shows it by then.
+ * Each further attempt asserts first that the engine is alive.
  */
 async function asProduct<T>(
   ctx: CreateContext,

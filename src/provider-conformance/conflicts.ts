@@ -2,7 +2,7 @@ import type { Rig } from "./rig.js";
 import { errorOf, seenOf } from "./seen.js";
 import { checkable, must, offered } from "./subject.js";
 
-/** "loses no change where somebody else is faster" */
+/** "loses no change to a concurrent one" */
 export async function conflictingChanges(rig: Rig): Promise<void> {
   const { handler, kind, context } = rig;
   offered(handler.update !== undefined, `${kind} has no update: every change replaces it`);

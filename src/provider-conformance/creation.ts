@@ -110,7 +110,7 @@ export function emptyPlan(rig: Rig): Promise<void> {
   return showsAsAsked(rig, { web: {}, db: {} });
 }
 
-/** "shows a member of a control plane as it was asked for" */
+/** "shows a control-plane member as it was asked for" */
 export function memberPlan(rig: Rig): Promise<void> {
   return showsAsAsked(rig, rig.withMember({}));
 }

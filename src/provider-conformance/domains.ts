@@ -4,7 +4,7 @@ import { timingOf } from "../provider/timing.js";
 import type { Rig } from "./rig.js";
 import { checkable, must, offered } from "./subject.js";
 
-/** "lists and finds what is in every failure domain" */
+/** "lists and finds hosts in every failure domain" */
 export async function everyDomain(rig: Rig): Promise<void> {
   const { provider, handler, context } = rig;
   offered(provider.failureDomains !== undefined, "it offers no failure domains");
@@ -25,7 +25,7 @@ export async function everyDomain(rig: Rig): Promise<void> {
     const presence = await handler.locate(context, who);
     must(
       presence.found === "one" && presence.resource.id === id,
-      "find by its marks or token what is in another failure domain (locate)",
+      "find by marks or token a host in another failure domain (locate)",
       `${id} is in ${domain}, and it answers ${presence.found}`,
     );
   }
@@ -39,8 +39,8 @@ export async function everyDomain(rig: Rig): Promise<void> {
     const missing = [...made].filter(([id]) => !ids.includes(id)).map(([, domain]) => domain);
     must(
       listing === undefined || missing.length === 0,
-      `list what is in every failure domain (${how})`,
-      `it shows nothing of ${missing.join(", ")}`,
+      `list the hosts of every failure domain (${how})`,
+      `it shows none of ${missing.join(", ")}`,
     );
   }
 }

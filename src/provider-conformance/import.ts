@@ -8,12 +8,12 @@ import { offered, must } from "./subject.js";
 /** What an import takes: the way back takes marks off. */
 type Importing = ResourceHandler & Required<Pick<ResourceHandler, "find" | "mark" | "disown">>;
 
-/** The calls of a provider that offers them: `find` alone is what external resources take. */
+/** The calls of a provider that offers an import. External resources take `find` alone. */
 function importing({ handler, kind }: Rig): Importing {
   offered(handler.mark !== undefined, `${kind} has no mark: capstan import refuses it`);
   must(
     isImporting(handler),
-    "offer find and disown with mark: what is imported is looked at first, and can be let go again",
+    "offer find and disown with mark: an import looks at a resource first, and `capstan state forget` releases it",
     "one of them is missing",
   );
   return handler;

@@ -169,7 +169,7 @@ async function dyingAfter(
   return died;
 }
 
-/** What is alive and not found by marks is nobody's for ever, unless it goes with what is found. What is let go is nobody's on purpose. */
+/** A resource without marks has no owner, and never goes, unless it is a part of one with marks. Disowned resources lose them on purpose. */
 async function mustBeFound(rig: Rig, { call, who }: ChangingCall, ids: string[]): Promise<void> {
   if (call === "disown" || call === "mark") return;
   const { cluster, clusterUid } = who;

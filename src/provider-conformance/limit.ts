@@ -1,16 +1,15 @@
 import type { CallWatch } from "./call-watch.js";
 import { ConformanceFailure } from "./subject.js";
 
-// Limits that a loaded machine does not reach by being loaded: they count processor time, and time in which this process had its
-// turn and nothing came of it.
+// Limits count processor time, and the time in which this process was scheduled and no call ended. A loaded machine uses up neither.
 
 const tickMs = 100;
-/** A world may take long over a thousand resources, and no call of the provider is under way meanwhile. */
+/** A world may take long to plant a thousand resources, while no call of the provider is open. */
 const harnessFactor = 10;
 
 /**
- * What the work answers, unless no call of the provider ends for so long, or the work takes so much processor time: then a
- * ConformanceFailure, and its signal aborts. Work that never gives way to timers cannot be ended.
+ * The result of the work. A ConformanceFailure, and an abort of the signal, once an open call of the provider has not ended for
+ * `timeoutMs`, or the work has taken `timeoutMs` of processor time. Work that never yields to timers cannot be ended.
  */
 export async function within<T>(
   timeoutMs: number,
@@ -33,7 +32,7 @@ export async function within<T>(
       });
       if (seen === undefined) return;
       stop();
-      const failure = new ConformanceFailure(`${seen}, and the case was given up`);
+      const failure = new ConformanceFailure(`${seen}, and the case was ended`);
       over.abort(failure);
       reject(failure);
     });
@@ -66,7 +65,7 @@ function overLimit(
     : `the harness must come to an end: for ${harnessMs / 1000} s no call of the provider was under way`;
 }
 
-/** What the work answers if it does before this process had its turn for so long, otherwise undefined. The work goes on. */
+/** The result of the work, or undefined if this process was scheduled for `limitMs` before it came. The work goes on. */
 export async function inTime<T>(limitMs: number, work: Promise<T>): Promise<T | undefined> {
   let leftMs = limitMs;
   let stop = () => {};
@@ -83,12 +82,12 @@ export async function inTime<T>(limitMs: number, work: Promise<T>): Promise<T | 
   }
 }
 
-/** Calls back every so often with the time since the last turn, as far as this process had it. Answers what ends that. */
+/** Calls `turn` every so often with the time since the last call in which this process was scheduled. Returns a function that ends this. */
 function eachTurn(everyMs: number, turn: (turnMs: number) => void): () => void {
   let lastMs = performance.now();
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    // A process that waits for a processor, or is stopped, has no turn: what is missing is the machine's.
+    // A longer gap between two timers means that the process was not scheduled.
     const turnMs = Math.min(nowMs - lastMs, 2 * everyMs);
     lastMs = nowMs;
     turn(turnMs);

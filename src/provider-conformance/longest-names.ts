@@ -7,13 +7,13 @@ import { must } from "./subject.js";
 /** A label of DNS, as names of namespaces, Clusters and Machines are: objects with longer ones are refused. */
 const longest = 63;
 
-/** "keeps apart what differs at the end of the longest names" */
+/** "keeps resources apart whose longest names differ in the last character" */
 export async function longestNames(rig: Rig): Promise<void> {
   const { handler, provider, context } = rig;
   const { who, spec } = await rig.prepare();
   const alike = "n".repeat(longest - 1);
   const clusters = ["a", "b"].map((end) => `${alike}s/${alike}${end}`);
-  // What a host's name adds to its machine's stays as it is.
+  // The generation and number that a host's name adds to its machine's stay.
   const names = ["a", "b"].map((end) => who.name.replace(/^[^-]*/, `${alike.slice(0, -4)}-${end}`));
   const [cluster = "", other = ""] = clusters;
   const [name = "", neighbour = ""] = names;
@@ -42,7 +42,7 @@ export async function longestNames(rig: Rig): Promise<void> {
     const presence = await handler.locate(context, one);
     must(
       presence.found === "one" && presence.resource.id === ids[index],
-      "find by its marks or token what differs from others in the last character of a name (locate)",
+      "find by marks or token a resource whose name differs from another one's in the last character (locate)",
       `${one.cluster} ${one.name} is ${JSON.stringify(presence)}`,
     );
   }
@@ -53,7 +53,7 @@ export async function longestNames(rig: Rig): Promise<void> {
     const own = ids.slice(0, 2);
     must(
       sameJson(listed.sort(), own.toSorted()),
-      "list what is of one cluster, and nothing of another whose name is alike (inventory)",
+      "list the resources of one cluster, and none of another whose name is alike (inventory)",
       `${own.join(", ")} are its own, and it lists ${listed.join(", ") || "nothing"}`,
     );
   }

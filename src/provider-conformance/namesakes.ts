@@ -5,9 +5,9 @@ import type { Inputs, Rig } from "./rig.js";
 import { codeOf, errorOf, seenOf } from "./seen.js";
 import { harnessMust, must } from "./subject.js";
 
-// Where names, or other keys, identify resources, anybody may have taken the one that a resource of ours would get, at any time.
+// Where names, or other keys, identify resources, another owner may take the name of a resource of ours at any time.
 
-/** "leaves alone what has the name of its own and is not its own" */
+/** "leaves another owner's resource of the same name alone" */
 export async function leavesNamesakes(rig: Rig): Promise<void> {
   rig.able("plantNamesake", "alive");
   const { clusterUid } = rig.world;
@@ -33,7 +33,7 @@ function lifeOf(rig: Rig, who: Identity, life: string): Identity {
   return rig.stranger(who, { uid: `${rig.world.clusterUid}-${life}` });
 }
 
-/** It is there before ours is to be made. */
+/** The namesake is there before ours is made. */
 async function namesakeIsFirst(rig: Rig, inputs: Inputs, bears?: Identity): Promise<void> {
   const { handler, context } = rig;
   const { who, spec } = inputs;
@@ -47,7 +47,7 @@ async function namesakeIsFirst(rig: Rig, inputs: Inputs, bears?: Identity): Prom
       `${textOf(bears)} has the name that is looked for, and it answers ${JSON.stringify(presence)}`,
     );
   }
-  // Whoever looked before may have seen none: a create comes upon it by itself.
+  // The namesake may appear between a look and the create, so that the create alone meets it.
   const attempts = [
     ["create", () => handler.create(context, who, spec)],
     ["create after a look", () => rig.resource().create(inputs)],
@@ -59,7 +59,7 @@ async function namesakeIsFirst(rig: Rig, inputs: Inputs, bears?: Identity): Prom
     );
     must(
       error !== undefined || id !== namesake,
-      `never take for its own what has the name already and bears other marks, or none (${how})`,
+      `never take another owner's resource for its own because of its name (${how})`,
       `it answers ${namesake}, which is ${textOf(bears)}`,
     );
     await mustLive(rig, namesake, how);
@@ -73,7 +73,7 @@ async function namesakeIsFirst(rig: Rig, inputs: Inputs, bears?: Identity): Prom
   await mustLive(rig, namesake, "deleted");
 }
 
-/** It takes the name once ours is gone, between a look and what that was for. */
+/** The namesake takes the name once ours is gone, between a look at ours and its change or removal. */
 async function namesakeIsSecond(rig: Rig, inputs: Inputs, bears?: Identity): Promise<void> {
   if (rig.world.kill === undefined) {
     rig.exceptions.push("a name that is taken between a look and a removal: the world has no kill");
@@ -97,7 +97,7 @@ async function namesakeIsSecond(rig: Rig, inputs: Inputs, bears?: Identity): Pro
   const after = await shownTo(rig, namesake, bears);
   must(
     sameJson(before?.spec ?? null, after?.spec ?? null),
-    "change by an id that is never used twice, not by a name that is free again (update)",
+    "change a resource by an id that is never used twice, not by a name that is free again (update)",
     `${textOf(bears)} took the name of what was looked at, and was changed`,
   );
   await errorOf(handler.remove(context, current));
@@ -116,7 +116,7 @@ async function located(rig: Rig, who: Identity, id?: string): Promise<Presence> 
   }
 }
 
-/** What bears marks is shown to its owner; without any, only by `find`. */
+/** A resource with marks as its owner finds it; one without as `find` shows it. */
 async function shownTo(
   rig: Rig,
   id: string,
@@ -133,13 +133,13 @@ function showsAsOurs(presence: Presence, who: Identity): boolean {
   return presence.found === "one" && sameJson(presence.resource.who, who);
 }
 
-/** Also what was accepted and ends later. */
+/** Operations that the cloud has accepted may end later, so it waits for them first. */
 async function mustLive(rig: Rig, id: string, done: string): Promise<void> {
   const { world, context, provider } = rig;
   await context.clock.sleep(timingOf(provider).longestCallMs);
   must(
     (await world.alive?.())?.includes(id) === true,
-    "leave alone what has the name of its own and is somebody else's (create, update, remove)",
+    "leave another owner's resource of the same name alone (create, update, remove)",
     `${id} was to be left, and is gone: ${done}`,
   );
 }

@@ -37,7 +37,7 @@ export async function tellsOperations(rig: Rig): Promise<void> {
   }
 }
 
-/** "tells that what its cloud has forgotten is over" */
+/** "reports a forgotten operation as over" */
 export async function forgottenOperations(rig: Rig): Promise<void> {
   const { handler, context } = rig;
   offered(handler.poll !== undefined, "it answers no create with an operation");

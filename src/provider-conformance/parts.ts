@@ -3,7 +3,7 @@ import { errorOf, seenOf } from "./seen.js";
 import { timingOf } from "../provider/timing.js";
 import { harnessMust, must } from "./subject.js";
 
-// What a cloud makes and removes together with a resource: the boot disk of a host. It bears no marks, and nobody looks for it.
+// Parts: a cloud makes and removes them together with a resource, as the boot disk of a host. They bear no marks.
 
 /** The parts of these resources, as far as the world can tell. */
 export async function partsOf({ world }: Rig, ids: readonly string[]): Promise<string[]> {
@@ -12,7 +12,7 @@ export async function partsOf({ world }: Rig, ids: readonly string[]): Promise<s
   return parts;
 }
 
-/** "leaves nothing behind of what it has removed" */
+/** "leaves no part of a removed resource behind" */
 export async function leavesNothing(rig: Rig): Promise<void> {
   const world = rig.able("alive");
   rig.partNeeds("partsOf", "what lives and dies with it");
@@ -29,7 +29,7 @@ export async function leavesNothing(rig: Rig): Promise<void> {
   const left = (await world.alive()).filter((one) => !before.includes(one));
   must(
     left.length === 0,
-    "let go with a resource what its create has made beside it: a boot disk, an address (create, remove)",
+    "have the parts that a create makes beside its resource go with it: a boot disk, an address (create, remove)",
     `once ${id} is gone, the cloud still has ${left.join(", ")}`,
   );
 }

@@ -1,12 +1,12 @@
 import { checkable, offered, type World, type WorldPowers } from "./subject.js";
 
-/** What a world can do by a call. */
+/** Powers of a world that are calls. */
 export type Power = Exclude<keyof WorldPowers, "lacks" | "blindBy">;
 
 /** A world that can do this. */
 export type Able<K extends Power> = World & Required<Pick<WorldPowers, K>>;
 
-/** The world, if it can do this; ends the case otherwise. What its cloud has nothing of is not offered. */
+/** The world, if it can do this. Ends the case otherwise: not offered where the cloud lacks it, not checked where the world does. */
 export function able<K extends Power>(world: World, powers: readonly K[]): Able<K> {
   const missing = powers.filter((power) => world[power] === undefined);
   const reasons = missing.flatMap((power) => world.lacks?.[power] ?? []);

@@ -3,7 +3,7 @@ import type { Clock, InfrastructureProvider, UserData } from "../provider/port.j
 import type { RecordedResource } from "../records/prior-state.js";
 import { revisionKey } from "../transaction/pass.js";
 
-// What an engine in memory takes beside its provider.
+// Parts of the engine in memory: user data, the record of a commit, a clock that ends with the case.
 
 /** What hosts of the sample are given: it does nothing. */
 export function emptyUserData({ userData }: InfrastructureProvider): UserData {

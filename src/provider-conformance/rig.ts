@@ -66,7 +66,7 @@ interface RigSurroundings {
 /** An engine in memory around a provider: the product's plan and its resource protocol, and records. */
 export class Rig {
   readonly context: CreateContext;
-  /** The world's, watched: what its calls throw is told of with the call. */
+  /** The world's provider, watched: messages about its errors name the call. */
   readonly provider: InfrastructureProvider;
   /** The kind that the case is about. */
   readonly kind: string;
@@ -253,12 +253,12 @@ export class Rig {
     return presence.resource;
   }
 
-  /** The world, if it can do this. What its cloud has nothing of is not offered. */
+  /** The world, if it can do this. Ends the case otherwise: not offered where the cloud lacks it, not checked where the world does. */
   able<K extends Power>(...powers: K[]): Able<K> {
     return able(this.world, powers);
   }
 
-  /** What a part of the case would show is told of as not checked, unless the cloud has nothing of it. */
+  /** Reports a part of the case as not checked without this power of the world, unless the cloud lacks it. */
   partNeeds(power: Power, about: string): void {
     const { world, exceptions } = this;
     if (world[power] !== undefined || world.lacks?.[power] !== undefined) return;

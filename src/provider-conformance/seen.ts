@@ -29,15 +29,15 @@ export function originOf(error: unknown): string | undefined {
   return call === undefined ? undefined : `${call} threw ${kindOf(error)}: ${messagesOf(error)}`;
 }
 
-/** The same of whatever was thrown, by whomever: of what is no error of the port also the line that threw it. */
+/** Call, kind of error and messages of a thrown value; of an error that is no CapstanError also the line that threw it. */
 export function thrownText(error: unknown): string {
   return `${originOf(error) ?? `${kindOf(error)}: ${messagesOf(error)}`}${placeOf(error)}`;
 }
 
-/** What tells the product what to do about it. */
+/** Code of the error, with `retryable` and `ambiguous`; the class of an error without a code. */
 function kindOf(error: unknown): string {
   const code = codeOf(error);
-  if (code === undefined) return error instanceof Error ? error.name : "what is no Error";
+  if (code === undefined) return error instanceof Error ? error.name : "a value that is no Error";
   const ours = causesOf(error).find(isCapstanError);
   const ways = (["retryable", "ambiguous"] as const).filter((way) => ours?.[way] === true);
   return [code, ...ways].join(", ");
@@ -48,16 +48,16 @@ function byCall(error: unknown): string {
   return call === undefined ? "" : ` from ${call}`;
 }
 
-/** The message, and those of its causes that say more. */
+/** The message of an error, and those of its causes that it does not contain. */
 function messagesOf(error: unknown): string {
-  const told: string[] = [];
+  const messages: string[] = [];
   for (const message of causesOf(error).map(messageOf)) {
-    if (!told.some((one) => one.includes(message))) told.push(message);
+    if (!messages.some((one) => one.includes(message))) messages.push(message);
   }
-  return told.join(", caused by: ");
+  return messages.join(", caused by: ");
 }
 
-/** The line of code that threw it, of what is no error of ours: that one tells by its words. */
+/** The line of code that threw an error; empty for a CapstanError, whose message is enough. */
 function placeOf(error: unknown): string {
   const thrown = causesOf(error).at(-1);
   if (!(thrown instanceof Error) || isCapstanError(thrown)) return "";

@@ -45,20 +45,20 @@ export type WorldPower = keyof Omit<WorldPowers, "lacks" | "blindBy"> | "denied"
  */
 export interface WorldPowers {
   /**
-   * What there is nothing of in this cloud, and why: { plantNamesake: "names are no keys in it" }. What a case would show by it is
-   * not offered then, instead of not checked.
+   * Powers that this cloud cannot have, with the reason: { plantNamesake: "names are no keys in it" }. Cases that need one of them
+   * are reported as not offered instead of not checked.
    */
   readonly lacks?: Readonly<Partial<Record<WorldPower, string>>>;
   /** The ways of `blind` that the world can show beside "unavailable". */
   readonly blindBy?: readonly Exclude<Blindness, "unavailable">[];
   /**
-   * Somebody else makes a resource under the name that the one of `who` would get, or under whatever other key the cloud has once:
-   * with the marks of `bears`, or without any. Returns its id, which `alive` shows.
+   * Makes another owner's resource under the name, or another key that the cloud has once, that the resource of `who` would get. It
+   * bears the marks of `bears`, or none. Returns its id, which `alive` shows.
    */
   plantNamesake?(who: Identity, spec: JsonObject, bears?: Identity): string | Promise<string>;
   /** Ids, as in `alive`, of what the cloud makes and removes together with this resource: its boot disk. */
   partsOf?(id: string): readonly string[] | Promise<readonly string[]>;
-  /** Right before the next change of a resource somebody else changes it, so that the cloud refuses that one as out of date. */
+  /** The next change of a resource meets a concurrent one, so that the cloud refuses it as out of date. */
   conflictNextChange?(): void | Promise<void>;
   /** The cloud forgets its operations that have ended, as clouds do after some days. */
   forgetOperations?(): void | Promise<void>;

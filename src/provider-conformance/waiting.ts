@@ -6,7 +6,7 @@ import { inTime } from "./limit.js";
 import type { Rig } from "./rig.js";
 import { must } from "./subject.js";
 
-// Calls return once the cloud has accepted them: an engine is held as long as one of them goes on.
+// Calls return once the cloud has accepted them: an engine run lasts as long as each of its calls.
 
 /** "answers a create as soon as there is an id" */
 export async function createDoesNotWait(rig: Rig): Promise<void> {
@@ -27,7 +27,7 @@ export async function createDoesNotWait(rig: Rig): Promise<void> {
   );
 }
 
-/** "answers a change and a removal as soon as the cloud has accepted them" */
+/** "answers an update and a removal once the cloud has accepted them" */
 export async function changesDoNotWait(rig: Rig): Promise<void> {
   const world = rig.able("holdOperations");
   const { handler } = rig;
@@ -38,7 +38,7 @@ export async function changesDoNotWait(rig: Rig): Promise<void> {
     const { current, wanted } = await set();
     if (current === undefined) continue;
     await world.holdOperations(true);
-    // One attempt: what says "not yet" does not wait.
+    // One attempt: a retryable refusal is no waiting.
     const answer = await answerOf(rig, async (ctx) => {
       if (call === "remove") await handler.remove(ctx, current);
       else await handler.update?.(ctx, current, wanted);
@@ -52,7 +52,7 @@ export async function changesDoNotWait(rig: Rig): Promise<void> {
   }
 }
 
-/** What a call answers as long as nothing happens in the cloud. By the cloud's clock it has more time than any call takes. */
+/** The result of a call while the cloud ends no operation. By the cloud's clock it has more time than any call takes. */
 async function answerOf<T>(
   rig: Rig,
   call: (ctx: CreateContext) => Promise<T>,

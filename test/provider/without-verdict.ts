@@ -2,11 +2,11 @@
 
 /** Of clouds whose resources are not known by names, and whose changes are over at once. */
 const noNamesNorOperations = {
-  "tells that what its cloud has forgotten is over": "notOffered",
-  "leaves alone what has the name of its own and is not its own": "notOffered",
-  "does not take a part of the cloud's answer for all of it": "notOffered",
-  "loses no change where somebody else is faster": "notOffered",
-  "answers a change and a removal as soon as the cloud has accepted them": "notOffered",
+  "reports a forgotten operation as over": "notOffered",
+  "leaves another owner's resource of the same name alone": "notOffered",
+  "does not take an incomplete answer for a complete one": "notOffered",
+  "loses no change to a concurrent one": "notOffered",
+  "answers an update and a removal once the cloud has accepted them": "notOffered",
 } as const;
 
 /** What cannot be shown of a folder, and what the example does not have. */
@@ -19,7 +19,7 @@ const notOfFolder = {
   "makes another host where there is no room for the one that is asked for, or cannot":
     "notOffered",
   ...noNamesNorOperations,
-  "lists and finds what is in every failure domain": "notOffered",
+  "lists and finds hosts in every failure domain": "notOffered",
 } as const;
 const noImport = {
   "lets go of what it made, or cannot": "notOffered",

@@ -12,12 +12,12 @@ const timeoutMs = 300_000;
 /** What the provider of hosts does without. */
 const notOffered = [
   "tells what became of what its cloud has accepted, or makes at once",
-  "tells that what its cloud has forgotten is over",
-  "leaves alone what has the name of its own and is not its own",
-  "does not take a part of the cloud's answer for all of it",
-  "loses no change where somebody else is faster",
+  "reports a forgotten operation as over",
+  "leaves another owner's resource of the same name alone",
+  "does not take an incomplete answer for a complete one",
+  "loses no change to a concurrent one",
   "keeps what its secret fields hold out of all else that it shows",
-  "lists and finds what is in every failure domain",
+  "lists and finds hosts in every failure domain",
   "makes another host where there is no room for the one that is asked for, or cannot",
   "looks up the same as long as nothing changes, and only reads",
   "converts what is written in its older versions",

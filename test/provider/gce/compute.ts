@@ -1,8 +1,8 @@
 import type { Clock } from "../../../src/provider/port.js";
 import type { Blindness } from "../../../src/provider-conformance/index.js";
 
-// A small Compute Engine in memory: what a provider of hosts meets of it. Names are keys in their zone, calls are answered with
-// operations, and an operation may fail long after it was accepted.
+// The part of Compute Engine that a provider of hosts uses, in memory. Names are keys in their zone, changes are answered with
+// operations, and an operation may fail long after the cloud has accepted it.
 
 export const zones = ["zone-a", "zone-b", "zone-c"] as const;
 
@@ -98,7 +98,7 @@ export class Compute {
   losesNext = false;
   lagMs = 0;
   blindness: Blindness | undefined;
-  /** The next call that bears a fingerprint comes after somebody else's. */
+  /** The next call with a fingerprint comes after a concurrent change. */
   conflictsNext = false;
   nextFate: Fate | undefined;
   /** Kinds of operations that do not end meanwhile. */
@@ -252,13 +252,13 @@ export class Compute {
     return this.look(zone, signal, () => this.operations.filter((one) => one.zone === zone));
   }
 
-  /** As after some days: what has ended is forgotten. */
+  /** Forgets the operations that have ended, as Compute Engine does after some days. */
   forgetOperations(): void {
     this.settle();
     this.operations = this.operations.filter(({ status }) => status === "RUNNING");
   }
 
-  /** Makes one at once, as somebody else does or as an insert begins. */
+  /** Adds an instance at once: an insert begins so, and the world plants so. */
   add(zone: string, body: InsertBody, status: Instance["status"]): Instance {
     const { autoDelete, ...given } = body;
     const number = this.next();
@@ -277,7 +277,7 @@ export class Compute {
     this.disks = this.disks.filter(({ user, autoDelete }) => user !== number || !autoDelete);
   }
 
-  /** Everything happens whose time has come. */
+  /** Ends the operations whose time has come. */
   settle(): void {
     const now = this.clock.now();
     for (const operation of this.operations) {

@@ -168,7 +168,7 @@ export class GceHosts implements MachineCalls {
     return (instance && this.observed(instance)) ?? { ...answer, phase: "gone" };
   }
 
-  /** The name is taken: by the instance of this very identity, by one that still goes, or by somebody else's. */
+  /** The name is taken: by the instance of this identity, by one that is being deleted, or by another owner's. */
   async taken(ctx: CallContext, who: Identity, zone: string): Promise<Observed> {
     const instance = await this.look(ctx, zone, this.nameOf(who));
     if (instance === undefined || instance.status === "STOPPING") throw notYet("its name is taken");
@@ -177,11 +177,11 @@ export class GceHosts implements MachineCalls {
     throw new CapstanError({
       code: "NOT_OURS",
       source: "cloud",
-      message: `cannot create ${who.name}: ${idOf(instance)} has its name and is somebody else's`,
+      message: `cannot create ${who.name}: ${idOf(instance)} has its name and belongs to another owner`,
     });
   }
 
-  /** What a cloud has forgotten is over. */
+  /** An operation that the cloud does not know any more is over. */
   forgotten(): OperationState {
     return { state: "done" };
   }

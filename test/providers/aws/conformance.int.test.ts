@@ -14,11 +14,11 @@ const withoutVerdict = [
   "tells what became of what its cloud has accepted, or makes at once",
   "lists a thousand resources, and finds each of them",
   "keeps what its secret fields hold out of all else that it shows",
-  "tells that what its cloud has forgotten is over",
-  "does not take a part of the cloud's answer for all of it",
-  "loses no change where somebody else is faster",
+  "reports a forgotten operation as over",
+  "does not take an incomplete answer for a complete one",
+  "loses no change to a concurrent one",
   // Instances have no names.
-  "leaves alone what has the name of its own and is not its own",
+  "leaves another owner's resource of the same name alone",
 ];
 
 /** Of targets, whose marks are tags of their group: moto takes ten of them, and this makes more. calls.test.ts has the order of its calls. */
