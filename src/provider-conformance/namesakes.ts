@@ -3,13 +3,14 @@ import type { Identity, Observed, Presence } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import type { Inputs, Rig } from "./rig.js";
 import { codeOf, errorOf, seenOf } from "./seen.js";
-import { harnessMust, must } from "./subject.js";
+import { harnessMust, must, offered } from "./subject.js";
 
 // Where names, or other keys, identify resources, another owner may take the name of a resource of ours at any time.
 
 /** "leaves another owner's resource of the same name alone" */
 export async function leavesNamesakes(rig: Rig): Promise<void> {
   rig.able("plantNamesake", "alive");
+  rig.partNeeds("kill", "a name that is taken between a look and a removal");
   const { clusterUid } = rig.world;
   const inputs = await rig.prepare();
   const strangerOf = (index: number) =>
@@ -64,6 +65,11 @@ async function namesakeIsFirst(rig: Rig, inputs: Inputs, bears?: Identity): Prom
     );
     await mustLive(rig, namesake, how);
   }
+  must(
+    bears === undefined || (await rig.world.countAlive(bears)) === 1,
+    "leave the marks of another owner's resource as they are (create)",
+    `${namesake} does not bear them any more`,
+  );
   const error = await errorOf(rig.resource().delete(namesake, inputs));
   must(
     error === undefined || codeOf(error) === "NOT_OURS",
@@ -75,13 +81,10 @@ async function namesakeIsFirst(rig: Rig, inputs: Inputs, bears?: Identity): Prom
 
 /** The namesake takes the name once ours is gone, between a look at ours and its change or removal. */
 async function namesakeIsSecond(rig: Rig, inputs: Inputs, bears?: Identity): Promise<void> {
-  if (rig.world.kill === undefined) {
-    rig.exceptions.push("a name that is taken between a look and a removal: the world has no kill");
-    return;
-  }
-  const { handler, context } = rig;
+  const { handler, context, world } = rig;
+  if (world.kill === undefined) return;
   const current = await rig.make(inputs);
-  await rig.world.kill(current.id);
+  await world.kill(current.id);
   await rig.context.clock.sleep(timingOf(rig.provider).listingLagMs);
   const namesake = await plant(rig, inputs, bears);
   harnessMust(
@@ -104,8 +107,10 @@ async function namesakeIsSecond(rig: Rig, inputs: Inputs, bears?: Identity): Pro
   await mustLive(rig, namesake, "removed by its name");
 }
 
-async function plant({ world }: Rig, { who, spec }: Inputs, bears?: Identity): Promise<string> {
-  return (await world.plantNamesake?.(who, spec, bears)) ?? "";
+async function plant(rig: Rig, { who, spec }: Inputs, bears?: Identity): Promise<string> {
+  const id = await rig.able("plantNamesake").plantNamesake(who, spec, bears);
+  offered(id !== undefined, `a ${rig.kind} has no name, and no other key that the cloud has once`);
+  return id;
 }
 
 async function located(rig: Rig, who: Identity, id?: string): Promise<Presence> {

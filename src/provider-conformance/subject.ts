@@ -53,9 +53,13 @@ export interface WorldPowers {
   readonly blindBy?: readonly Exclude<Blindness, "unavailable">[];
   /**
    * Makes another owner's resource under the name, or another key that the cloud has once, that the resource of `who` would get. It
-   * bears the marks of `bears`, or none. Returns its id, which `alive` shows.
+   * bears the marks of `bears`, or none. Returns its id, which `alive` shows; undefined for a kind without such a key.
    */
-  plantNamesake?(who: Identity, spec: JsonObject, bears?: Identity): string | Promise<string>;
+  plantNamesake?(
+    who: Identity,
+    spec: JsonObject,
+    bears?: Identity,
+  ): string | undefined | Promise<string | undefined>;
   /** Ids, as in `alive`, of what the cloud makes and removes together with this resource: its boot disk. */
   partsOf?(id: string): readonly string[] | Promise<readonly string[]>;
   /** The next change of a resource meets a concurrent one, so that the cloud refuses it as out of date. */

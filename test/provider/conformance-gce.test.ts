@@ -8,7 +8,8 @@ import {
   type World,
 } from "../../src/provider-conformance/index.js";
 import type { ComputeOperation } from "./gce/compute.js";
-import { gceDefects, ownGceDefects } from "./gce/defects.js";
+import { gceDefects } from "./gce/defects.js";
+import { ownGceDefects } from "./gce/own-defects.js";
 import { asked, handleOf, notYet, placeOf } from "./gce/hosts.js";
 import { type GceDefect, gceSubject } from "./gce/world.js";
 

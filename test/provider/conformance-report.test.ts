@@ -33,7 +33,7 @@ describe("conformance report", () => {
     assert.match(text, /^FAILED {7}deletes twice without an error\n +a provider must .+/m);
     assert.match(
       text,
-      /^not checked {2}answers many where several bear the same marks\n +the world has no plantTwin$/m,
+      /^not checked {2}answers many where several bear the same marks\n +the world has no plantTwin: add plantTwin\(who, spec\), .+$/m,
     );
     assert.match(text, /^not offered {2}converts .+\n +the provider serves one version$/m);
     assert.match(text, /\n\d+ passed, \d+ failed, 2 not checked, 19 not offered\n$/);

@@ -20,7 +20,8 @@ import type {
 import { CapstanError } from "../../src/api/error.js";
 import { olderVersionsOf } from "../../src/provider/older-versions.js";
 import { folderDefects, localDefects, nobody, resizeDefects } from "./defects.js";
-import { gceDefects, ownGceDefects } from "./gce/defects.js";
+import { gceDefects } from "./gce/defects.js";
+import { ownGceDefects } from "./gce/own-defects.js";
 import { withoutVerdict } from "./without-verdict.js";
 import { type FaultyFolder, folderSubject, localSubject, resizableSubject } from "./worlds.js";
 import { secretDefects, secretRequirement } from "./secret-defects.js";
