@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { CapstanError, type ErrorDetails, isCapstanError } from "../../src/api/error.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
-import type { Clock, Identity, OperationState } from "../../src/provider/port.js";
+import type { Clock, Identity, OperationState, AcceptedRemoval } from "../../src/provider/port.js";
 import { CloudFile, type FileUse } from "./file/cloud-file.js";
 import { firstImages, listImages, type LocalImage, storeImage } from "./images.js";
 import { bootMsOf, changeNode, lifecycleOf, settle } from "./lifecycle.js";
@@ -137,7 +137,7 @@ export class LocalCloud {
         who,
         spec,
         state: kind === "LocalHost" ? "pending" : "running",
-        status: allocateStatus(database, { kind, id, spec }),
+        status: allocateStatus(database, { kind, id, spec, now }),
         ...lifecycleOf(database, { kind, spec, now }, lifecycle),
       };
       insertResource(database, made);
@@ -167,9 +167,13 @@ export class LocalCloud {
     });
   }
 
-  /** What became of what a create has accepted: its operation is named by the resource that it makes. */
+  /**
+   * What became of what a create or a removal has accepted. A creation's operation is named by the resource that it makes, that of a
+   * removal that comes to nothing by the time at which it fails.
+   */
   async operation(id: string, signal?: AbortSignal): Promise<OperationState> {
     return this.call({ call: "poll", id }, signal, ({ database, now, log }) => {
+      if (id.startsWith(keptPrefix)) return keptState(Number(id.slice(keptPrefix.length)), now);
       const made = resourceById(database, id);
       const state = operationStateOf(made, now);
       log(state.state, made ?? { id });
@@ -228,16 +232,22 @@ export class LocalCloud {
     id: string,
     signal?: AbortSignal,
     call: "terminate" | "kill" = "terminate",
-  ): Promise<void> {
-    return this.call({ call, id }, signal, ({ database, now, found, log }) => {
+  ): Promise<AcceptedRemoval | undefined> {
+    return this.call({ call, id }, signal, ({ database, now, found, lifecycle, log }) => {
       if (found === undefined || found.state === "terminated") {
         log("already gone", found);
-        return;
+        return undefined;
       }
       // Nobody asks a host whether it is still used before its power goes.
       if (call === "terminate" || found.kind !== "LocalHost") refuseWhileUsed(database, found);
+      const kept = lifecycle.find(({ mode }) => mode === "keeps");
+      if (kept !== undefined) {
+        log("kept", found);
+        return { operation: `${keptPrefix}${now + kept.ms}` };
+      }
       setTerminated(database, id, now);
       log("terminated", found);
+      return undefined;
     });
   }
 
@@ -313,7 +323,7 @@ export class LocalCloud {
     return this.call({ call: "make" }, undefined, ({ database, now, lifecycle, log }) => {
       const id = `${idPrefix[kind]}-${randomBytes(8).toString("hex")}`;
       const spec = { cidr };
-      const status = allocateStatus(database, { kind, id, spec });
+      const status = allocateStatus(database, { kind, id, spec, now });
       const lives = lifecycleOf(database, { kind, spec, now }, lifecycle);
       const made: LocalResource = { id, kind, who, spec, state: "running", status, ...lives };
       insertResource(database, made);
@@ -433,6 +443,14 @@ function subjectOf(
   }
   if (kind === undefined || who === undefined) return undefined;
   return resourceByToken(database, kind, who.token);
+}
+
+const keptPrefix = "keeps-until-";
+
+function keptState(untilMs: number, now: number): OperationState {
+  if (now < untilMs) return { state: "running" };
+  const reason = "local cloud: accepted, and then something still used it (keeps, by fault)";
+  return { state: "failed", failure: { code: "IN_USE", reason } };
 }
 
 function operationStateOf(made: LocalResource | undefined, now: number): OperationState {

@@ -3,7 +3,7 @@ import { counted } from "../../src/api/counted.js";
 import { CapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { quotaHint } from "./preflight.js";
-import { fromRow, type LocalKind, type LocalResource, nodesOf } from "./file/resource.js";
+import { fromRow, isHidden, type LocalKind, type LocalResource, nodesOf } from "./file/resource.js";
 
 /** The network that a resource is in; undefined for one that is in none that exists. */
 export function networkOf(database: DatabaseSync, spec: JsonObject): LocalResource | undefined {
@@ -70,11 +70,21 @@ export function refuseMarked({ id, who }: LocalResource): void {
 /** Addresses count up within the network's range, 10 for the first, and are never used twice. */
 export function allocateStatus(
   database: DatabaseSync,
-  { kind, id, spec }: { readonly kind: LocalKind; readonly id: string; readonly spec: JsonObject },
+  {
+    kind,
+    id,
+    spec,
+    now,
+  }: {
+    readonly kind: LocalKind;
+    readonly id: string;
+    readonly spec: JsonObject;
+    readonly now: number;
+  },
 ): JsonObject {
   if (kind === "LocalNetwork") return {};
   if (kind === "LocalTarget" || kind === "LocalVolume") {
-    mustHaveHost(database, spec);
+    mustHaveHost(database, spec, now);
     return {};
   }
   const [base = "10.0.0.0"] = String(mustHaveNetwork(database, spec).spec["cidr"]).split("/");
@@ -91,13 +101,21 @@ export function allocateStatus(
   return { address, providerId: `local:///${String(spec["zone"])}/${id}` };
 }
 
-/** What belongs to a host is made on one that is there. */
-function mustHaveHost(database: DatabaseSync, spec: JsonObject): void {
+/** What belongs to a host is made on one that is there: one that is only accepted shows nowhere yet. */
+function mustHaveHost(database: DatabaseSync, spec: JsonObject, now: number): void {
   const id = String(spec["hostId"]);
   const row = database
-    .prepare("SELECT 1 FROM resources WHERE id = ? AND state <> 'terminated'")
+    .prepare("SELECT * FROM resources WHERE id = ? AND state <> 'terminated'")
     .get(id);
-  if (row !== undefined) return;
+  if (row !== undefined && !isHidden(fromRow(row), now)) return;
+  if (row !== undefined) {
+    throw new CapstanError({
+      code: "NOT_YET_USABLE",
+      source: "cloud",
+      message: `local cloud: host ${id} was not found`,
+      retryable: true,
+    });
+  }
   throw new CapstanError({
     code: "CLOUD_FAILED",
     source: "cloud",

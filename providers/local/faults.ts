@@ -17,8 +17,8 @@ export const faultCalls = [
 export type FaultCall = (typeof faultCalls)[number];
 
 interface ModeTraits {
-  /** What goes wrong: the call is refused, its answer is lost, or what it made takes another course. */
-  readonly spoils: "call" | "answer" | "course";
+  /** What goes wrong: the call is refused, its answer is lost, what it made takes another course, or what it removes stays. */
+  readonly spoils: "call" | "answer" | "course" | "removal";
   /** The calls it is for; any without. */
   readonly only?: FaultCall;
   /** It is for hosts; the other kinds have no such thing. */
@@ -32,10 +32,12 @@ interface ModeTraits {
  * exhausted. noRoom: refused, as if there were no room for a host of its size. unusable: refused, as if what it needs had only just been made. deny: refused, as if the credentials might not do it. hang: no effect and, for `ms`, no answer. late: is carried out after `ms`, or as soon as
  * the faults are cleared. lose: takes effect, the answer is lost. hangAfter: takes effect, then hangs. lag: listings show the new resource only after `ms`.
  * accepts: the create is answered with an operation, and the new resource shows only after `ms`. rejects: the same, but
- * what was accepted fails after `ms` for want of a quota, and nothing ever shows.
+ * what was accepted fails after `ms` for want of a quota, and nothing ever shows. noRoomLater: the same for want of room for a host of its
+ * size.
  * slowBoot: the new host boots for `ms` longer. neverBoots: it stays pending. breaks: it fails
  * instead of running, and says why. dies: it ends by itself
- * `ms` after it runs.
+ * `ms` after it runs. keeps: the removal is answered with an operation that fails after `ms`, as if something still used the resource, and
+ * the resource stays.
  */
 const modeTraits = {
   fail: { spoils: "call" },
@@ -51,10 +53,12 @@ const modeTraits = {
   lag: { spoils: "course", only: "create", ms: 1_000 },
   accepts: { spoils: "course", only: "create", ms: 1_000 },
   rejects: { spoils: "course", only: "create", ms: 500 },
+  noRoomLater: { spoils: "course", only: "create", hostsOnly: true, ms: 500 },
   slowBoot: { spoils: "course", only: "create", hostsOnly: true, ms: 5_000 },
   neverBoots: { spoils: "course", only: "create", hostsOnly: true },
   breaks: { spoils: "course", only: "create", hostsOnly: true },
   dies: { spoils: "course", only: "create", hostsOnly: true, ms: 1_000 },
+  keeps: { spoils: "removal", only: "terminate", ms: 500 },
 } as const satisfies Record<string, ModeTraits>;
 
 export type FaultMode = keyof typeof modeTraits;
@@ -172,9 +176,10 @@ export function takeFaults(
     const { spoils, ms = 0 }: ModeTraits = modeTraits[mode];
     return [{ spoils, fault: { key: fault.key, mode, ms: fault.ms ?? ms } }];
   });
-  const answer = drawn.find(({ spoils }) => spoils !== "course");
+  const isOfCall = (spoils: ModeTraits["spoils"]) => spoils === "call" || spoils === "answer";
+  const answer = drawn.find(({ spoils }) => isOfCall(spoils));
   const happens = answer === undefined || takesEffect(answer.fault.mode);
-  const lifecycle = happens ? drawn.filter(({ spoils }) => spoils === "course") : [];
+  const lifecycle = happens ? drawn.filter(({ spoils }) => !isOfCall(spoils)) : [];
   for (const { fault } of answer === undefined ? lifecycle : [answer, ...lifecycle]) {
     database.prepare("UPDATE fault_uses SET taken = taken + 1 WHERE key = ?").run(fault.key);
   }

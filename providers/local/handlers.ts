@@ -8,13 +8,15 @@ import type {
   Identity,
   Observed,
   OperationState,
+  AcceptedRemoval,
   Phase,
   Presence,
   ResourceHandler,
 } from "../../src/provider/port.js";
 import { isResizable } from "./field-rules.js";
 import { HostPower } from "./power/host-power.js";
-import { hasFailed, hasPower, isHidden } from "./file/resource.js";
+import { isDown } from "../../src/provider/failure.js";
+import { hasFailed, hasPower, isHidden, isStopped } from "./file/resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 
 const answersWithinMs = 10_000;
@@ -28,7 +30,7 @@ export function observe(resource: LocalResource): Observed {
     id,
     who,
     phase,
-    failure: phase === "failed" ? resource.failure : undefined,
+    failure: phase === "failed" || phase === "stopped" ? resource.failure : undefined,
     spec,
     status,
     createdAtMs: createdMs,
@@ -54,6 +56,7 @@ function phaseOf(resource: LocalResource): Phase {
   const { state, readySinceMs } = resource;
   switch (state) {
     case "pending":
+      if (isStopped(resource)) return "stopped";
       return hasFailed(resource) ? "failed" : "pending";
     case "running":
       return readySinceMs === undefined ? "pending" : "ready";
@@ -111,23 +114,27 @@ export class LocalHandler implements ResourceHandler {
   }
 
   async update(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed> {
-    const isStopped = current.phase === "failed";
     const isResized =
       current.spec["size"] !== spec["size"] && (isResizable(current.spec) || isResizable(spec));
-    if (this.kind === "LocalHost" && (isStopped || isResized)) {
+    if (this.kind === "LocalHost" && (isDown(current) || isResized)) {
       return observe(await this.resize(ctx, current, spec));
     }
     return observe(await this.cloud.update(current.id, spec, ctx.signal));
   }
 
+  async start(ctx: CallContext, { id }: Observed): Promise<Observed> {
+    return observe(await this.cloud.start(id, ctx.signal));
+  }
+
   /** A stop, a change and a start: whoever comes after an interruption goes on with what is missing. */
   private async resize(
     ctx: CallContext,
-    { id, phase, spec: from }: Observed,
+    current: Observed,
     spec: JsonObject,
   ): Promise<LocalResource> {
     const { signal } = ctx;
-    if (phase !== "failed") {
+    const { id, spec: from } = current;
+    if (!isDown(current)) {
       await this.cloud.stop(id, signal);
       await ctx.assertEngineAlive();
     }
@@ -138,9 +145,10 @@ export class LocalHandler implements ResourceHandler {
     return this.cloud.start(id, signal);
   }
 
-  async remove(ctx: CallContext, current: Observed): Promise<void> {
-    await this.cloud.terminate(current.id, ctx.signal);
-    if (hasPower(current.spec)) await this.power.cut(current);
+  async remove(ctx: CallContext, current: Observed): Promise<AcceptedRemoval | undefined> {
+    const removal = await this.cloud.terminate(current.id, ctx.signal);
+    if (removal === undefined && hasPower(current.spec)) await this.power.cut(current);
+    return removal;
   }
 
   async disown(ctx: CallContext, current: Observed): Promise<void> {

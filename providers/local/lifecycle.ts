@@ -25,6 +25,12 @@ const rejected: Failure = {
   reason: "local cloud: accepted, and then a quota was exhausted (rejects, by fault)",
 };
 
+const withoutRoom: Failure = {
+  code: "CAPACITY",
+  reason:
+    "local cloud: accepted, and then there was no room for a host of this size (noRoomLater, by fault)",
+};
+
 const brokenHost: Failure = {
   code: "CLOUD_FAILED",
   reason: "local cloud: the hardware below the host broke (breaks, by fault)",
@@ -43,8 +49,12 @@ export function lifecycleOf(
   const of = (mode: ArmedFault["mode"]) => lifecycle.filter((fault) => fault.mode === mode);
   const msOf = (mode: ArmedFault["mode"]) => of(mode).reduce((sum, { ms }) => sum + ms, 0);
   const bootMs = kind === "LocalHost" ? bootMsOf(database, spec) + msOf("slowBoot") : 0;
-  const isRejected = of("rejects").length > 0;
-  const operationMs = msOf("accepts") + msOf("rejects");
+  const [rejection] = [
+    ...of("rejects").map(() => rejected),
+    ...of("noRoomLater").map(() => withoutRoom),
+  ];
+  const isRejected = rejection !== undefined;
+  const operationMs = msOf("accepts") + msOf("rejects") + msOf("noRoomLater");
   const shownMs = now + operationMs;
   const readyMs = of("neverBoots").length > 0 || isRejected ? Infinity : shownMs + bootMs;
   return omitUndefined({
@@ -56,7 +66,7 @@ export function lifecycleOf(
     readySinceMs: kind === "LocalHost" || hasPower(spec) ? undefined : shownMs,
     failure: of("breaks").length > 0 ? brokenHost : undefined,
     acceptedUntilMs: operationMs > 0 ? shownMs : undefined,
-    rejection: isRejected ? rejected : undefined,
+    rejection,
   });
 }
 

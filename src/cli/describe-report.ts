@@ -33,7 +33,15 @@ import type { Direction, TransactionGoal } from "../records/transaction.js";
 
 /** What a resource is doing. planned: not made yet; unknown: the cloud did not answer. */
 export type ShownPhase =
-  "ready" | "pending" | "failed" | "deleting" | "gone" | "planned" | "unknown" | "external";
+  | "ready"
+  | "pending"
+  | "stopped"
+  | "failed"
+  | "deleting"
+  | "gone"
+  | "planned"
+  | "unknown"
+  | "external";
 
 export interface ResourceReport {
   readonly key: NodeKey;
@@ -366,6 +374,7 @@ function reasonOf(
   if (judged?.item.class === "unhealthy") return unhealthyText(judged.item, judged.decision);
   if (judged?.item.class === "expiring") return expiringText(judged.item.expiry);
   if (onNode.length > 0) return `runs otherwise than its spec says: ${driftText(onNode)}`;
+  if (phase === "stopped") return `is stopped${whyFailed(nodeOf(observed))}; ${next("starts it")}`;
   if (phase === "failed")
     return `failed in the cloud${whyFailed(nodeOf(observed))}; ${next("replaces it")}`;
   if (phase === "deleting") return `is being deleted; ${next("replaces it")}`;

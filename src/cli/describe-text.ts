@@ -240,6 +240,7 @@ function readiness(machines: readonly MachineReport[]): string {
   const phase = (wanted: ShownPhase) => count((machine) => machine.phase === wanted);
   const others = [
     [phase("gone"), "gone"],
+    [phase("stopped"), "stopped"],
     [phase("failed"), "failed"],
     [phase("deleting"), "being deleted"],
     [phase("unknown"), "unknown"],
@@ -316,6 +317,7 @@ function paintedBy(phase: Row["phase"], text: string, colors: Colors): string {
     case "ready":
       return colors.green(text);
     case "pending":
+    case "stopped":
     case "planned":
     case "unknown":
       return colors.yellow(text);

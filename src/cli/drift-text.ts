@@ -74,6 +74,7 @@ function colourOf(found: DriftClass, colors: Colors): (text: string) => string {
     case "leaving":
       return colors.red;
     case "expiring":
+    case "stopped":
     case "changed":
       return colors.yellow;
     case "extra":

@@ -4,7 +4,7 @@ import { sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { type Desired, objectsOf } from "../api/types.js";
 import { type MachineHealth, healthOf, type HealthRules } from "../drift/health.js";
-import { expiringHosts, nextRenewalMs } from "../drift/renewal.js";
+import { nextRenewalMs } from "../drift/renewal.js";
 import type { JudgedDrift } from "../drift/judge.js";
 import { applyPlan } from "../engine/operations/apply.js";
 import { keySource } from "../engine/operations/key-source.js";
@@ -131,11 +131,11 @@ export class ClusterReconcile {
     );
   }
 
-  /** Nothing is to do: that is remembered, and shown. */
+  /** Nothing is to do: that is remembered, and shown. `observation`: of a survey whose plan is empty, since polls compare with it. */
   private async settle(
     state: StackState,
     observation: Observation,
-    judged?: JudgedDrift,
+    judged: JudgedDrift | undefined,
   ): Promise<WorkOutcome> {
     const { cluster, intent } = this.request;
     const { failedAttempt } = this;
@@ -242,7 +242,7 @@ export class ClusterReconcile {
       await this.statusWriter.quiet();
     }
     sink(key, { kind: "ended", result, plan: applied, tookMs: clock.now() - begunAtMs });
-    return this.after(result, found);
+    return this.after(result, plan, last.observation);
   }
 
   /** Keys of their own are asked of users before the first life of a cluster alone: later its hosts trust what they have. */
@@ -255,29 +255,21 @@ export class ClusterReconcile {
     return keySource(provider, plan.target, clock, given);
   }
 
-  /** What comes after a transaction that ended, one way or the other. */
-  private async after(result: ApplyResult, { plan, judged }: Survey): Promise<WorkOutcome> {
+  /** What comes after a transaction that ended, one way or the other. `seen`: the last observation of its run. */
+  private async after(result: ApplyResult, plan: Plan, seen: Observation): Promise<WorkOutcome> {
     const { clock } = this.options;
     const { cluster, engine, provider, intent, signal } = this.request;
     const state = await engine.readState(plan.stack);
+    if (result.kind === "done") {
+      if (this.failedAttempt === undefined) cluster.succeeded();
+      await this.show(this.view(state, seen, { phase: "Running", isSettled: true }));
+      // A host may have died since the commit, and a stage or drift may be left: the next survey finds both.
+      return { kind: "retryAfter", ms: 0 };
+    }
     const scope = { cluster: plan.cluster, clusterUid: plan.transaction.clusterUid };
     const context = callContext(clock, signal);
     const looked = { provider, records: state, context, asksEtcd: true };
     const observation = await this.options.nodeReports.observe(scope, looked);
-    if (result.kind === "done") {
-      if (this.failedAttempt === undefined) cluster.succeeded();
-      // What comes behind an adoption or an import, a further stage, or drift beyond this transaction's budget: the next look tells.
-      const isFirst = plan.stage !== undefined || comesFirst(plan);
-      // Nobody is judged so while a transaction is open, and what another process has begun was judged by that.
-      const isAiling = this.health(state, observation).unhealthy.size > 0;
-      const isExpiring = expiringHosts(state, observation, this.healthRules()).size > 0;
-      const more = isFirst || isAiling || isExpiring || (judged?.items.length ?? 0) > 0;
-      if (more || this.failedAttempt !== undefined || this.isRefused) {
-        await this.show(this.view(state, observation, { phase: "Running", isSettled: true }));
-        return { kind: "retryAfter", ms: 0 };
-      }
-      return this.settle(state, observation);
-    }
     const unmet = this.unmet ?? this.unmetBy(result.failure, plan, state);
     this.unmet = unmet;
     const failedAttempt = cluster.failed(

@@ -20,7 +20,7 @@ import { recordedOutputs } from "../records/recorded-outputs.js";
 import type { Observation, ObservedResource } from "../plan/observation.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
-import { isLost, lossOf } from "../provider/failure.js";
+import { isDown, lossOf } from "../provider/failure.js";
 import type {
   Failure,
   InfrastructureProvider,
@@ -46,6 +46,7 @@ export type DriftClass = DriftItem["class"];
 export const driftClasses = [
   "missing",
   "failed",
+  "stopped",
   "unhealthy",
   "expiring",
   "leaving",
@@ -76,6 +77,13 @@ export type DriftItem = Subject &
     /** A host that the cloud says never will run. */
     | {
         readonly class: "failed";
+        readonly fields: readonly DriftedField[];
+        /** Why, where the cloud says so. */
+        readonly failure?: Failure;
+      }
+    /** A host that stands still and can be started. */
+    | {
+        readonly class: "stopped";
         readonly fields: readonly DriftedField[];
         /** Why, where the cloud says so. */
         readonly failure?: Failure;
@@ -239,6 +247,7 @@ export function driftCounts({ items }: DriftReport): Record<DriftClass, number> 
   return {
     missing: count("missing"),
     failed: count("failed"),
+    stopped: count("stopped"),
     unhealthy: count("unhealthy"),
     expiring: count("expiring"),
     leaving: count("leaving"),
@@ -339,9 +348,10 @@ function itemOf(
   if (observed === undefined) return [];
   if (observed === "gone") return [{ ...subject, class: "missing" }];
   const drifted = driftedFields(record, observed);
-  if (isLost(observed)) {
+  if (isDown(observed)) {
     const failure = lossOf(observed);
-    return [omitUndefined({ ...subject, class: "failed" as const, fields: drifted, failure })];
+    const found = observed.phase === "stopped" ? ("stopped" as const) : ("failed" as const);
+    return [omitUndefined({ ...subject, class: found, fields: drifted, failure })];
   }
   const { leavesAtMs } = observed;
   // Before what clusters tell: whatever holds that back keeps no host that the cloud takes away.

@@ -14,7 +14,7 @@ export type DriftDecision =
   | { readonly kind: "overBudget"; readonly of: BudgetGroup; readonly allowed: number };
 
 /** create: again, or a new host; update: in place; replace: by a new one; remove: what nobody wants. */
-type Correction = "create" | "update" | "replace" | "remove";
+type Correction = "create" | "start" | "update" | "replace" | "remove";
 
 export type ReportCause =
   | { readonly kind: "policy" }

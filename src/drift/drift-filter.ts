@@ -11,7 +11,7 @@ import {
   recordedStatus,
 } from "../records/prior-state.js";
 import { isQuiet } from "../plan/step.js";
-import { isLost } from "../provider/failure.js";
+import { isDown } from "../provider/failure.js";
 import { type DriftItem, type DriftReport, isOfTime } from "./classify.js";
 import { driftText } from "./fields.js";
 import { ailmentText } from "./health.js";
@@ -150,7 +150,7 @@ function hiddenOf({ item, decision: { kind } }: JudgedItem): HiddenDrift[] {
  */
 function asRecorded(record: RecordedResource, observed: ObservedResource): PresentResource {
   const spec = recordedSpec(record);
-  if (observed !== "gone" && !isLost(observed)) {
+  if (observed !== "gone" && !isDown(observed)) {
     const { id, who, phase, status, createdAtMs, readySinceMs, node } = observed;
     return omitUndefined({ id, who, phase, spec, status, createdAtMs, readySinceMs, node });
   }

@@ -55,6 +55,8 @@ function correctionText(
   switch (how) {
     case "create":
       return item.machine === undefined ? "it is made again" : "a new host takes its place";
+    case "start":
+      return "it is started";
     case "update":
       return `it is changed back in place${disruptionText(item)}`;
     case "replace": {

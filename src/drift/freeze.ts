@@ -57,13 +57,15 @@ export function implausible(
   return { kind: "tooManyUnhealthy", unhealthy, machines, allowed };
 }
 
-/** Machines whose host is gone or failed, without those whose drift is nobody's concern. */
+const downClasses: ReadonlySet<DriftItem["class"]> = new Set(["missing", "failed", "stopped"]);
+
+/** Machines whose host is gone, failed or stopped, without those whose drift is nobody's concern. */
 function unhealthyMachines(
   items: readonly DriftItem[],
   policyOf: (item: DriftItem) => DriftPolicy,
 ): ReadonlySet<string> {
   const unhealthy = items.filter(
-    (item) => (item.class === "missing" || item.class === "failed") && policyOf(item) !== "ignore",
+    (item) => downClasses.has(item.class) && policyOf(item) !== "ignore",
   );
   return new Set(unhealthy.flatMap(({ machine }) => machine?.name ?? []));
 }

@@ -144,6 +144,8 @@ function decide(
       return item.machine === undefined
         ? { kind: "report", because: { kind: "noRemedy" } }
         : { kind: "correct", how: "replace" };
+    case "stopped":
+      return { kind: "correct", how: "start" };
     case "changed":
       return decideChanged(item, policy, updatePolicyOf);
     case "extra":

@@ -89,4 +89,4 @@ function troubledMachines({ items, health }: DriftReport): ReadonlyMap<string, b
   return new Map([...ailing, ...lost]);
 }
 
-const lostClasses = ["missing", "failed", "unhealthy", "leaving"] as const;
+const lostClasses = ["missing", "failed", "stopped", "unhealthy", "leaving"] as const;

@@ -1,5 +1,6 @@
 import { type ErrorCode, isCapstanError, messageOf } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
+import { NeedRefused } from "./pending-needs.js";
 import { UnfinishedResource } from "./protocol.js";
 
 // What an error of a call says about the call.
@@ -35,5 +36,7 @@ export function isWithoutRoom(error: unknown): boolean {
 export function failureOf(error: unknown) {
   const cause = error instanceof UnfinishedResource ? error.reason : error;
   const hint = isCapstanError(cause) ? cause.hint : undefined;
-  return omitUndefined({ message: messageOf(error), ...kindOfFailure(cause), hint });
+  const refused =
+    cause instanceof NeedRefused ? { key: cause.key, failure: cause.failure } : undefined;
+  return omitUndefined({ message: messageOf(error), ...kindOfFailure(cause), hint, refused });
 }

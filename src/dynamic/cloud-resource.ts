@@ -9,7 +9,6 @@ import {
   presenceOf,
 } from "../provider/operations.js";
 import { type VerdictGiver, nearestChoice } from "../provider/alternatives.js";
-import { whyFailed } from "../provider/failure.js";
 import type {
   CallContext,
   CloudIdentity,
@@ -36,8 +35,8 @@ import type { ResourceEvent } from "./resource-event.js";
 import {
   cannotImport,
   cannotLetGo,
+  neverRuns,
   notOurs,
-  refusedLater,
   replacedByItself,
   resourceGone,
   tokenSpent,
@@ -47,8 +46,11 @@ import {
 import { FindOrCreate } from "./find-or-create.js";
 import { createContextOf } from "./create-context.js";
 import type { HostBootstrapper } from "./host-bootstrapper.js";
+import { InPlaceChange } from "./in-place-change.js";
 import { Patience } from "./patience.js";
+import type { PendingNeeds } from "./pending-needs.js";
 import { Postponed, type Postponement } from "./postponed.js";
+import { removalRefused, Removals } from "./removals.js";
 import { isGone, oneOf } from "./presence.js";
 import {
   acceptedIn,
@@ -62,6 +64,7 @@ import {
 import type { ResumingRun } from "./resuming.js";
 import { isLeftStopped, marksIn, marksOfRead, marksOfUpdate, mayResume } from "./resuming.js";
 import { SessionCloud } from "./session-cloud.js";
+import { isDown } from "../provider/failure.js";
 import { asKnown } from "../provider/unobservable.js";
 import { holdsUnknown } from "../api/unknown.js";
 
@@ -86,8 +89,14 @@ export interface BridgeRuntime extends ResumingRun {
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** Which cloud this engine run is with; without it each resource asks for itself. */
   readonly cloud?: SessionCloud;
+  /** What was asked to be removed by this command; absent: this engine run is the first. */
+  readonly removals?: Removals;
   /** Who waits for deletions between engine runs; without it each deletion waits until the resource is gone. */
   readonly postponement?: Postponement;
+  /** What resources of this engine run are made after while the cloud may still refuse it; absent: each is waited for before. */
+  readonly needs?: PendingNeeds;
+  /** As what earlier hosts of the same machines were refused for want of room after they were accepted, by host. */
+  readonly withoutRoom?: ReadonlyMap<NodeKey, readonly JsonObject[]>;
   /** What hosts are given beside their inputs; without it there is no user data to be had. */
   readonly bootstrap?: HostBootstrapper;
   /** Told what happens to each resource, for progress output. */
@@ -105,7 +114,9 @@ export class CloudResource implements DynamicResource {
   private cloud: CloudIdentity | undefined;
   private readonly patience: Patience;
   private readonly creation: FindOrCreate;
+  private readonly changes: InPlaceChange;
   private readonly toldWaiting = new Set<string>();
+  private readonly removals: Removals;
 
   constructor(
     private readonly provider: Identifying & VerdictGiver & Pick<InfrastructureProvider, "timing">,
@@ -114,9 +125,17 @@ export class CloudResource implements DynamicResource {
     private readonly runtime: BridgeRuntime,
   ) {
     this.session = runtime.cloud ?? new SessionCloud();
+    this.removals = runtime.removals ?? new Removals();
     this.patience = new Patience(runtime.context, handler, {
       readyTimeoutMs: runtime.readyTimeoutMs,
       usableWithinMs: usableWithinMsOf(provider),
+    });
+    this.changes = new InPlaceChange(kind, handler, {
+      context: runtime.context,
+      patience: this.patience,
+      isAs: (resource, spec) => this.nearest(resource.spec, spec).verdict.kind === "same",
+      present: ({ who, id, spec }) => this.present({ who, id, spec }, "update"),
+      waits: (name, error) => this.waits("update", name, error),
     });
     this.creation = new FindOrCreate(provider, kind, handler, {
       context: runtime.context,
@@ -131,6 +150,10 @@ export class CloudResource implements DynamicResource {
         const outputs = this.outputsOf(this.known(resource, asked));
         return new UnfinishedResource(resource.id, outputs, error);
       },
+      needsStand: async (who, attempt) => {
+        await runtime.needs?.check(nodeKey(kind, who.name), attempt);
+      },
+      withoutRoom: (who) => runtime.withoutRoom?.get(nodeKey(kind, who.name)) ?? [],
       waits: (name, error, remedy) => this.waits("create", name, error, remedy),
     });
   }
@@ -168,6 +191,7 @@ export class CloudResource implements DynamicResource {
       const context = createContextOf(this.runtime.context, this.runtime.bootstrap, who);
       const resource = this.known(await this.creation.run(context, who, asked), asked);
       this.runtime.served?.add(resource.id);
+      this.runtime.needs?.made(resource);
       const finished = await this.finish(resource, asked);
       return { id: finished.id, outs: this.outputsOf(finished) };
     });
@@ -286,8 +310,11 @@ export class CloudResource implements DynamicResource {
     const { bootstrap, context, postponement } = this.runtime;
     const { who } = current;
     const remove = async () => {
+      const asked = await this.removals.outcome(context, current);
+      if (asked?.state === "running") return;
+      if (asked !== undefined) throw removalRefused(this.kind, who, asked.failure);
       await bootstrap?.release(context, current);
-      await this.handler.remove(context, current);
+      this.removals.note(current, this.handler, await this.handler.remove(context, current));
     };
     const waits = (error: unknown) => this.waits("delete", who.name, error);
     const giveUpAt = Math.min(deadline, postponement?.endsAt() ?? deadline);
@@ -295,6 +322,7 @@ export class CloudResource implements DynamicResource {
       await this.patience.changing(giveUpAt, remove, waits);
     } catch (error) {
       if (postponement === undefined || !mayBeAskedAgain(error)) throw error;
+      waits(error);
       throw new Postponed(this.kind, who, error);
     }
   }
@@ -352,44 +380,13 @@ export class CloudResource implements DynamicResource {
       const { asked, verdict } = this.nearest(current.spec, spec);
       const isStopped = isLeftStopped(current, marks);
       if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
-        current = await this.updateInPlace(current, asked);
+        current = this.known(await this.changes.run(current, asked), asked);
       } else if (verdict.kind !== "same") {
         throw unsupportedChange(this.kind, current, verdict.reason);
       }
       return this.runtime.mode === "inline" ? await this.waitUntilReady(current) : current;
     } catch (error) {
       throw new UnfinishedResource(resource.id, { ...this.outputsOf(current), ...marks }, error);
-    }
-  }
-
-  private async updateInPlace(current: Observed, spec: JsonObject): Promise<Observed> {
-    const { handler, runtime } = this;
-    const deadline = this.patience.deadline();
-    const waits = (error: unknown) => this.waits("update", current.who.name, error);
-    let latest: Observed | undefined = current;
-    const update = async () => {
-      if (handler.update === undefined) throw unsupportedChange(this.kind, current, "no update");
-      // What an attempt that failed has done shows in the cloud alone.
-      const from = latest ?? (await this.present(current, "update"));
-      latest = undefined;
-      return handler.update(runtime.context, from, spec);
-    };
-    const changed = await this.patience.changing(deadline, update, waits);
-    return this.known(await this.carriedOut(changed, deadline), spec);
-  }
-
-  /** As it is once the cloud has done what it has accepted. Throws what that failed with. */
-  private async carriedOut(accepted: Observed, deadline: number): Promise<Observed> {
-    const { handler, kind, runtime } = this;
-    const { id, who, operation } = accepted;
-    if (handler.poll === undefined || operation === undefined) return accepted;
-    for (let looks = 1; ; looks += 1) {
-      const outcome = await this.patience.asking(async () =>
-        handler.poll?.(runtime.context, operation),
-      );
-      if (outcome?.state === "failed") throw refusedLater(kind, who, outcome.failure);
-      if (outcome?.state !== "running") return this.present({ who, id, spec: {} }, "update");
-      await this.patience.pause(looks, deadline, `the change of ${kind} ${who.name}`);
     }
   }
 
@@ -423,8 +420,7 @@ export class CloudResource implements DynamicResource {
     }
     if (current.phase === "gone" || current.phase === "deleting")
       throw resourceGone(this.kind, current.who, current.id);
-    if (current.phase === "failed")
-      throw unsupportedChange(this.kind, current, `it failed to start${whyFailed(current)}`);
+    if (isDown(current)) throw neverRuns(this.kind, current);
     return this.known(current, resource.spec);
   }
 

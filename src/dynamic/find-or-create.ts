@@ -1,5 +1,5 @@
 import { sameJson, type JsonObject } from "../api/json.js";
-import { type VerdictGiver, choicesOf, differenceText } from "../provider/alternatives.js";
+import { type VerdictGiver, choicesOf, differenceText, isAmong } from "../provider/alternatives.js";
 import { backoffMs } from "../provider/backoff.js";
 import type {
   CallContext,
@@ -29,6 +29,10 @@ interface Surroundings {
   readonly adopted: (presence: Presence, who: Identity) => Observed;
   /** The error of a creation that has reached the cloud all the same, with what is to be recorded of it. */
   readonly unfinished: (resource: Observed, asked: JsonObject, error: unknown) => unknown;
+  /** Throws where the cloud has refused what the resource is made after. */
+  readonly needsStand: (who: Identity, attempt: "first" | "again") => Promise<void>;
+  /** What a host was refused as before, for want of room. Empty of other kinds. */
+  readonly withoutRoom: (who: Identity) => readonly JsonObject[];
   /** Tells what a creation waits for, or what it does about it. */
   readonly waits: (name: string, error: unknown, remedy?: string) => void;
 }
@@ -49,15 +53,19 @@ export class FindOrCreate {
     this.settleMs = Math.max(leastSettleMs, timingOf(provider).listingLagMs);
   }
 
-  /** Where the cloud positively has no room, the next alternative is asked for: nothing was made. */
+  /**
+   * Where the cloud positively has no room, the next alternative is asked for: nothing was made. A host that follows others
+   * for which there was no room after they were accepted is none of what these were.
+   */
   async run(context: CreateContext, who: Identity, spec: JsonObject): Promise<Observed> {
-    const { patience, locate, adopted, waits } = this.around;
+    const { patience, locate, adopted, waits, needsStand } = this.around;
     const attempts = patience.attemptsUntil(patience.deadline());
-    const alternatives = choicesOf(this.provider, this.kind, spec).slice(1);
-    let asked = spec;
+    const alternatives = this.choicesFor(who, spec);
+    let asked = alternatives.shift() ?? spec;
     let presence = await locate(who);
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       if (presence.found !== "none") return adopted(presence, who);
+      if (attempt === 1) await needsStand(who, "first");
       await context.assertEngineAlive();
       try {
         return await this.handler.create(context, who, asked);
@@ -73,6 +81,14 @@ export class FindOrCreate {
     }
   }
 
+  private choicesFor(who: Identity, spec: JsonObject): JsonObject[] {
+    const { provider, kind, around } = this;
+    const refused = around.withoutRoom(who);
+    return choicesOf(provider, kind, spec).filter(
+      (choice) => !isAmong(provider, kind, choice, refused),
+    );
+  }
+
   /**
    * What is there after a create that failed, if it may be tried again. Otherwise throws what ends
    * it, with the id of what reached the cloud all the same.
@@ -82,6 +98,7 @@ export class FindOrCreate {
     const { clock, signal } = this.around.context;
     const open = mayHaveHappened(error);
     try {
+      if (!signal.aborted) await this.around.needsStand(who, "again");
       if (signal.aborted || (!open && !isRetryable(error))) throw error;
       const waitMs = attempts.waitMsAfter(error, clock.now());
       this.around.waits(who.name, error);

@@ -102,8 +102,11 @@ export function ownerOf(
 ): number | undefined {
   const isMeant = (row: readonly string[]) =>
     row[3] === established && isEnd(row[1], from, fromPort) && isEnd(row[2], to, toPort);
+  // A busy machine has thousands of rows: those of other ports are not taken apart.
+  const port = `:${fromPort.toString(16).toUpperCase().padStart(4, "0")} `;
   const row = table
     .split("\n")
+    .filter((line) => line.includes(port))
     .map((line) => line.trim().split(/\s+/))
     .find(isMeant);
   return row === undefined ? undefined : Number(row[7]);

@@ -1,4 +1,6 @@
 import type { ErrorCode } from "../api/error.js";
+import type { NodeKey } from "../graph/graph.js";
+import type { Failure } from "../provider/port.js";
 
 /** What happens to one resource in an engine run. */
 export interface ResourceEvent {
@@ -13,6 +15,8 @@ export interface ResourceEvent {
   readonly hint?: string;
   /** Of what failed or waits. */
   readonly code?: ErrorCode;
+  /** Of a create that was not made: the cloud has refused what it is made after, and that is what has failed. */
+  readonly refused?: { readonly key: NodeKey; readonly failure: Failure };
   /** Of a failure: the same call may go well later without any change. */
   readonly retryable?: boolean;
 }

@@ -1,5 +1,5 @@
 import { CapstanError } from "../api/error.js";
-import { failureReason } from "../provider/failure.js";
+import { failureReason, whyFailed } from "../provider/failure.js";
 import type { Failure, Identity, Observed } from "../provider/port.js";
 
 // Why Pulumi is refused what it asks of a cloud resource, in words.
@@ -57,6 +57,17 @@ export function refusedLater(
     source: "cloud",
     subject: name,
     message: `the change of ${kind} ${name} was accepted and then failed: ${failureReason(failure)}`,
+  });
+}
+
+/** The code of the failure, CLOUD_FAILED without: the cloud has accepted a resource that will never run. */
+export function neverRuns(kind: string, { who, failure }: Observed): CapstanError {
+  return new CapstanError({
+    code: failure?.code ?? "CLOUD_FAILED",
+    source: "cloud",
+    subject: who.name,
+    message: `${kind} ${who.name} failed to start${whyFailed({ failure })}`,
+    hint: "run capstan plan: it plans a replacement",
   });
 }
 

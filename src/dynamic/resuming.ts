@@ -27,7 +27,7 @@ export interface ResumingRun {
  * `pulumi` updates what the last refresh has shown as failed and its program still registers. Pure.
  */
 export function mayResume({ mode, changing }: ResumingRun, kind: string, recorded: Properties) {
-  if (mode === "inline") return recorded[phaseProperty] === "failed";
+  if (mode === "inline") return isStandingStill(recorded[phaseProperty]);
   return changing?.keys.has(nodeKey(kind, whoOf(recorded).name)) === true;
 }
 
@@ -39,7 +39,12 @@ export function isLeftStopped(
   { phase }: Pick<Observed, "phase">,
   marks: Properties | undefined,
 ): boolean {
-  return marks !== undefined && phase === "failed";
+  return marks !== undefined && isStandingStill(phase);
+}
+
+/** Whether a resource of such a phase may lack nothing but a start. */
+function isStandingStill(phase: unknown): boolean {
+  return phase === "failed" || phase === "stopped";
 }
 
 /** What a record says of its changes in place, as long as no further one of them is finished. Pure. */
@@ -53,8 +58,8 @@ export function marksOfRead(
   recorded: Properties,
   { phase }: Observed,
 ): Properties {
-  const isFailed = mode === "inline" && phase === "failed";
-  return omitUndefined({ ...marksIn(recorded), [phaseProperty]: isFailed ? phase : undefined });
+  const isTold = mode === "inline" && isStandingStill(phase);
+  return omitUndefined({ ...marksIn(recorded), [phaseProperty]: isTold ? phase : undefined });
 }
 
 /** What a record says of them once an update is finished. Pure. */

@@ -126,6 +126,8 @@ function phaseOf(
       return "Running";
     case "pending":
       return observed.node === undefined ? "Provisioning" : "Provisioned";
+    case "stopped":
+      return "Provisioned";
     case "deleting":
       return "Terminating";
     case "failed":

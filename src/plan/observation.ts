@@ -68,7 +68,8 @@ export function asNodesTell({ observedResources, nodes }: Observation): Observed
 
 /** As it is to be judged while a change in place of it is open: its phase tells of that change, not of its health. Pure. */
 export function asHalfChanged(observed: Observed): PresentResource {
-  if (observed.phase !== "failed" || observed.hasLeft === true) return observed;
+  const isStopped = observed.phase === "failed" || observed.phase === "stopped";
+  if (!isStopped || observed.hasLeft === true) return observed;
   const { failure: _failure, ...rest } = observed;
   return { ...rest, phase: "pending", halfChanged: true };
 }

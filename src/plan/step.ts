@@ -37,6 +37,8 @@ type Deed =
       readonly reason: string;
       /** Of a host: its pods move away first, as the change disturbs what runs there. */
       readonly drains?: true;
+      /** It stands still, so it is started as well. */
+      readonly starts?: true;
     }
   | {
       readonly kind: "delete";

@@ -14,6 +14,16 @@ export function choicesOf(
   return [wanted, ...(provider.alternatives?.(wanted) ?? [])];
 }
 
+/** Whether a choice is one of those specs, whatever the cloud has filled in. Pure. */
+export function isAmong(
+  provider: Pick<VerdictGiver, "verdict">,
+  kind: string,
+  choice: JsonObject,
+  specs: readonly JsonObject[],
+): boolean {
+  return specs.some((spec) => provider.verdict(kind, spec, choice).kind === "same");
+}
+
 /** What is asked of a resource that is there, and what that takes. */
 interface Judgement {
   readonly asked: JsonObject;

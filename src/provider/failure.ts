@@ -16,6 +16,16 @@ export function isLost({ phase }: Pick<Observed, "phase">): boolean {
   return phase === "failed" || phase === "deleting";
 }
 
+/** Whether it is there and serves nobody as it is: it is lost, or it is stopped. Pure. */
+export function isDown({ phase }: Pick<Observed, "phase">): boolean {
+  return phase === "stopped" || isLost({ phase });
+}
+
+/** Why a stopped resource is to be started, of `subject`: "its host is stopped: preempted". Pure. */
+export function stoppedText(subject: string, stopped: Pick<Observed, "failure">): string {
+  return `${subject} is stopped${whyFailed(stopped)}`;
+}
+
 /** Why a resource that is lost does not serve, of `subject`: "it failed in the cloud: no capacity is left". Pure. */
 export function lossText(subject: string, lost: Pick<Observed, "phase" | "failure">): string {
   return lost.phase === "deleting"

@@ -59,6 +59,8 @@ export type {
   NodeReport,
   Observed,
   Phase,
+  AcceptedRemoval,
+  RemovalAnswer,
   PlannedResource,
   PlannedStep,
   PreflightFinding,

@@ -80,6 +80,7 @@ class Keeper {
       }),
     create: (resource, subject) => this.observed(resource, subject),
     update: (resource, subject) => this.observed(resource, subject),
+    start: (resource, subject) => this.observed(resource, subject),
     poll: (state, { own }) =>
       state.state === "failed" ? { ...state, failure: this.failure(state.failure, own) } : state,
     find: (resource, subject) => resource && this.observed(resource, subject),
@@ -176,8 +177,8 @@ class Keeper {
     const { operation, state, found, resource }: Partial<JsonObject> = isJsonObject(answer)
       ? answer
       : {};
-    const takesSpec = name === "create" || name === "update";
-    if (takesSpec && typeof operation === "string") this.ofOperations.set(operation, own);
+    const mayBeAccepted = ["create", "update", "start", "remove"].includes(name);
+    if (mayBeAccepted && typeof operation === "string") this.ofOperations.set(operation, own);
     if (name === "poll" && state !== "running") this.ofOperations.delete(String(given[0]));
     const [token = ""] = given.flatMap(tokensIn);
     if (name === "remove") this.removed.add(token);

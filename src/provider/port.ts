@@ -26,10 +26,11 @@ export interface Identity extends JsonObject {
 }
 
 /**
- * What a cloud resource is doing. `deleting`: the cloud has accepted its deletion and still shows it, so that it is there and
+ * What a cloud resource is doing. `stopped`: it stands with all that it has, runs nothing, and `start` makes it run; a host that cannot
+ * be started again has failed. `deleting`: the cloud has accepted its deletion and still shows it, so that it is there and
  * never serves again. `gone` is positive knowledge, never a guess.
  */
-export type Phase = "pending" | "ready" | "failed" | "deleting" | "gone";
+export type Phase = "pending" | "ready" | "stopped" | "failed" | "deleting" | "gone";
 
 /** Why a resource failed. Told wherever the failure is: in errors, plans, status and drift. */
 export interface Failure {
@@ -44,7 +45,7 @@ export interface Observed {
   readonly id: string;
   readonly who: Identity;
   readonly phase: Phase;
-  /** Of phase "failed": why, where the cloud says so. */
+  /** Of the phases "failed" and "stopped": why, where the cloud says so. */
   readonly failure?: Failure;
   /** The settable fields as they are now, in the shape of the inputs. */
   readonly spec: JsonObject;
@@ -75,6 +76,16 @@ export type OperationState =
   | { readonly state: "running" }
   | { readonly state: "done" }
   | { readonly state: "failed"; readonly failure: Failure };
+
+/** A removal that the cloud has accepted. */
+export interface AcceptedRemoval {
+  /** The handle that `poll` is asked with. */
+  readonly operation: string;
+}
+
+/** A call that ends without a value names no operation. */
+// eslint-disable-next-line @typescript-eslint/no-invalid-void-type
+export type RemovalAnswer = AcceptedRemoval | void;
 
 /** A resource as the cloud describes it to whoever knows no more than its id. */
 export interface Found extends Omit<Observed, "who"> {
@@ -332,7 +343,7 @@ export interface ResourceHandler {
   /** Makes one resource and returns as soon as its id exists; never waits for readiness. */
   create(ctx: CreateContext, who: Identity, spec: JsonObject): Promise<Observed>;
   /**
-   * What became of an operation that a create or an update was answered with. Only looks; throws what it cannot find
+   * What became of an operation that a create, an update or a removal was answered with. Only looks; throws what it cannot find
    * out. Asked while the cloud shows nothing of a recorded resource: it is gone only once that operation is done.
    */
   poll?(ctx: CallContext, operation: string): Promise<OperationState>;
@@ -340,11 +351,20 @@ export interface ResourceHandler {
    * Changes what `verdict` called in place. Without it every change is a replacement. Called again after a failure, or by whoever
    * comes after an engine that was killed in it, with what the cloud shows by then: it goes on from there until the resource
    * runs. So `current` may be stopped and have all of `spec`, as when a start alone is missing. Returns once the cloud has accepted
-   * the last call; phase "failed" in its answer says that the change is done and the resource will not run.
+   * the last call; phase "failed" in its answer says that the change is done and the resource will not run, phase "stopped" that
+   * `start` is still to be called.
    */
   update?(ctx: CallContext, current: Observed, spec: JsonObject): Promise<Observed>;
-  /** Removes it. Success also when it is gone already. Ownership was checked by the caller. */
-  remove(ctx: CallContext, current: Observed): Promise<void>;
+  /**
+   * Makes a resource of phase "stopped" run, whoever has stopped it, and changes nothing else. Returns once the cloud has accepted it.
+   * Success also when it runs already. Without it no resource of the kind is ever shown as stopped.
+   */
+  start?(ctx: CallContext, current: Observed): Promise<Observed>;
+  /**
+   * Removes it. Success also when it is gone already. Ownership was checked by the caller. Returns once the cloud has accepted it, with
+   * its operation where the cloud may still refuse it: `poll` is asked of that while the resource shows, and is not called again as long as it runs.
+   */
+  remove(ctx: CallContext, current: Observed): Promise<RemovalAnswer>;
   /**
    * Takes our marks off and leaves it as it is. To us it is gone from then on: `locate` answers none, by id, marks
    * and token, and no listing shows it. Success also when it is gone, or has none. Ownership was checked by the
@@ -572,7 +592,7 @@ export interface InfrastructureProvider extends ProviderSpecs, Partial<LeftoverC
   /**
    * The same provider with the credentials that the provider's object of a Cluster names, for all calls about that
    * cluster; undefined where it names none. Looks at nothing. The same credentials give the same provider, which goes
-   * on as long as the one that gave it.
+   * on as long as the one that gave it. Calls without a spec (locate, remove, listings) get account, project and region from here.
    */
   forCluster?(clusterSpec: JsonObject): InfrastructureProvider | undefined;
   /** Lets go of what it holds open. Called once, at the end of a command. */

@@ -47,6 +47,7 @@ export const handlerCalls: Names<ResourceHandler> = {
   create: true,
   poll: true,
   update: true,
+  start: true,
   remove: true,
   disown: true,
   find: true,

@@ -23,6 +23,7 @@ export const driftMarker = "<!-- capstan-drift -->";
 export const driftSigns: Record<DriftClass, string> = {
   missing: "-",
   failed: "-",
+  stopped: "!",
   unhealthy: "-",
   expiring: "!",
   leaving: "-",

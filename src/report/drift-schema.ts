@@ -26,7 +26,7 @@ const item = closed(
   {
     class: stringEnum(driftClasses, {
       description:
-        "missing: gone from the cloud; failed: a host that never will run; unhealthy: one that runs, and whose Machine a health check does not find healthy; expiring: a member whose certificates expire sooner than its Cluster wants; leaving: one that the cloud is to take away; changed: not as recorded; " +
+        "missing: gone from the cloud; failed: a host that never will run; stopped: one that can be started; unhealthy: one that runs, and whose Machine a health check does not find healthy; expiring: a member whose certificates expire sooner than its Cluster wants; leaving: one that the cloud is to take away; changed: not as recorded; " +
         "extra: carries the cluster's marks and is in no record; unknown: the cloud could not say.",
     }),
     key: Type.Unsafe<NodeKey>({
@@ -80,7 +80,7 @@ const item = closed(
       description: "What the watch loop does about it now.",
     }),
     how: Type.Optional(
-      stringEnum(["create", "update", "replace", "remove"], {
+      stringEnum(["create", "start", "update", "replace", "remove"], {
         description: "How it is corrected.",
       }),
     ),
@@ -106,6 +106,7 @@ const counts = closed(
   {
     missing: count("Gone."),
     failed: count("Hosts that never will run."),
+    stopped: Type.Optional(count("Hosts that can be started.")),
     unhealthy: Type.Optional(count("Hosts that run, of Machines that are not healthy.")),
     expiring: Type.Optional(count("Members whose certificates expire soon.")),
     leaving: Type.Optional(count("Hosts that the cloud is to take away.")),

@@ -39,6 +39,9 @@ const inputs = Type.Optional(
   ),
 );
 const reason = text("Why; empty where it goes without saying.");
+const starts = Type.Optional(
+  Type.Literal(true, { description: "Of a host that stands still: it is started as well." }),
+);
 const drains = Type.Optional(
   Type.Literal(true, {
     description: "Of a host: its pods move away before it is changed in place.",
@@ -132,7 +135,10 @@ const step = Type.Union(
       { kind: Type.Literal("import"), key, reason },
       "Gives a host that was there before our marks and a record; nothing else of it is changed.",
     ),
-    closed({ kind: Type.Literal("update"), key, changes, reason, drains }, "Changes one in place."),
+    closed(
+      { kind: Type.Literal("update"), key, changes, reason, drains, starts },
+      "Changes one in place.",
+    ),
     closed(
       {
         kind: Type.Literal("delete"),

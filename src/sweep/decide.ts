@@ -44,6 +44,8 @@ export type SweepKind =
 export interface SweepItem {
   readonly kind: SweepKind;
   readonly provider: string;
+  /** Which of the listings shows it, from 0. */
+  readonly listing: number;
   readonly resource: Observed;
   /** It is what a store keeps for this host, by its id, and not the host. */
   readonly isSecret?: true;
@@ -65,7 +67,7 @@ export function sweepName({
  */
 export function decideSweep(input: SweepInput): SweepItem[] {
   const clusters = new Map(input.clusters.map((one) => [one.clusterUid, one]));
-  return input.listings.flatMap(({ provider, resources, secrets = [] }) => {
+  return input.listings.flatMap(({ provider, resources, secrets = [] }, listing) => {
     const there = resources.filter(({ phase }) => phase !== "gone");
     const found = [
       ...there.map((resource) => ({ resource })),
@@ -73,7 +75,7 @@ export function decideSweep(input: SweepInput): SweepItem[] {
     ];
     return found.map((one): SweepItem => {
       const cluster = clusters.get(one.resource.who.clusterUid);
-      return { provider, ...one, ...decide(one.resource, cluster, input) };
+      return { provider, listing, ...one, ...decide(one.resource, cluster, input) };
     });
   });
 }

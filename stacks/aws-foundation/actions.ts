@@ -145,6 +145,7 @@ export const providerCalls: readonly ApiCall[] = [
     uses: ["security-group"],
   },
   { service: "ec2", call: "ModifyInstanceMetadataOptions", changes: ["instance"] },
+  { service: "ec2", call: "StartInstances", changes: ["instance"] },
   { service: "ec2", call: "TerminateInstances", changes: ["instance"] },
   { service: "ec2", call: "CreateVolume", makes: ["volume"] },
   { service: "ec2", call: "AttachVolume", changes: ["instance", "volume"] },

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "../scenario/command.js";
-import { setFault, setWideFault } from "../scenario/cloud-faults.js";
+import { setFault } from "../scenario/cloud-faults.js";
 import { FileWrites } from "../scenario/file-writes.js";
 import type { LedgerRow } from "../scenario/ledger-judge.js";
 import type { Sandbox } from "../scenario/sandbox.js";
@@ -84,13 +84,6 @@ export type Aiming = (sandbox: Sandbox, boundary: Boundary, mode: string) => voi
 
 export function aimFault(sandbox: Sandbox, { what, name, nth }: Boundary, mode: string): void {
   setFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1 });
-}
-
-/** The same where a boundary has a machine's name: that of its host, which nobody knows yet, begins so. */
-export function aimAtMachine(sandbox: Sandbox, boundary: Boundary, mode: string): void {
-  const { what, name, nth } = boundary;
-  if (name === null) aimFault(sandbox, boundary, mode);
-  else setWideFault(sandbox.cloudFile, { call: what, mode, name, skip: nth - 1, times: 1 });
 }
 
 const reachDeadlineMs = 180_000;

@@ -165,21 +165,4 @@ describe("bad input", () => {
     assert.ok(stderr.includes(`cannot decrypt the state: ${file} is gone`), stderr);
     assert.equal(existsSync(file), false);
   });
-
-  it("with another passphrase is refused", async () => {
-    writeFileSync(join(sandbox.state, "passphrase"), "not the one\n");
-    const stderr = await refusesOver(checkpoint(), 1, "up", "--yes", "-f", sandbox.manifests);
-    assert.match(stderr, /cannot read the state of default\.demo in .*passphrase/s);
-  });
-
-  it("in the form of a lost state asks who owns what the cloud holds", async () => {
-    renameSync(join(sandbox.state, "pulumi"), join(sandbox.folder, "lost"));
-    const before = sandbox.ledgerEnd();
-    const { stderr } = await sandbox.up(5);
-    assert.match(stderr, /the cloud holds 3 resources of a cluster of that name/);
-    assert.deepEqual(sandbox.mutations(before), []);
-    await sandbox.up(0, "--adopt");
-    assert.deepEqual(sandbox.mutations(before), []);
-    await sandbox.assertSound(demoStack);
-  });
 });

@@ -49,6 +49,15 @@ describe("capacity that is not there, and capacity that goes", () => {
     await sandbox.assertSound(demoStack);
   });
 
+  it("takes another size where the cloud has accepted a host and says later that there is no room", async () => {
+    await sandbox.capstan(0, "local", "fault", "create", "noRoomLater", "--name", "web");
+    const { stdout, stderr } = await sandbox.up();
+    assert.match(`${stdout}${stderr}`, /planned anew, .*there was no room for a host of this size/);
+    assert.deepEqual(sizes().sort(), ["medium", "small"]);
+    assert.match((await plan(0)).stdout, /No changes/);
+    await sandbox.assertSound(demoStack);
+  });
+
   it("undoes all of it where there is room for none", async () => {
     await sandbox.capstan(0, "local", "fault", "create", "noRoom", "--name", "web", "--times", "9");
     const { stderr, stdout } = await sandbox.capstan(1, "up", "-f", sandbox.manifests, "--yes");
@@ -73,6 +82,21 @@ describe("capacity that is not there, and capacity that goes", () => {
     const calls = sandbox.ledger().map(({ call, name }) => `${call} ${name}`);
     const of = (call: string) => calls.findLastIndex((one) => one.startsWith(`${call} web`));
     assert.ok(of("create") < of("terminate"));
+    assert.match((await plan(0)).stdout, /No changes/);
+    await sandbox.assertSound(demoStack);
+  });
+
+  it("starts a host that somebody has stopped, where it is", async () => {
+    await sandbox.up();
+    const before = workers().map(({ id }) => id);
+    await sandbox.capstan(0, "local", "stop", before[0] ?? "");
+    assert.match((await sandbox.capstan(2, "drift", demoStack)).stdout, /stopped .*it was told to stop/);
+    assert.match((await plan(2)).stdout, /~ in place +its host is stopped/);
+    await sandbox.up();
+    assert.deepEqual(
+      workers().map(({ id }) => id),
+      before,
+    );
     assert.match((await plan(0)).stdout, /No changes/);
     await sandbox.assertSound(demoStack);
   });

@@ -6,7 +6,7 @@ import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { demoStack, type ScenarioCluster } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 
-const { policy, maxUnhealthy, maxInFlight, thaw } = driftAnnotations;
+const { policy, maxInFlight } = driftAnnotations;
 const machines: ScenarioCluster["machines"] = {
   "cp-0": { controlPlane: true },
   a: {},
@@ -91,43 +91,6 @@ describe("drift with a real engine", () => {
     const described = await sandbox.capstan(0, "describe", "machine/b");
     assert.match(described.stdout.replace(/\s+/g, " "), /drifted: tags .*; ignored by policy/);
     assert.equal((await sandbox.plan(0)).code, 0, "what is ignored is no change that is pending");
-  });
-
-  it("a rollback leaves alone what is to be ignored, and is complete all the same", async () => {
-    annotate({}, { b: { [policy]: "ignore" } });
-    await sandbox.up();
-    await kill("b");
-    await sandbox.cloud.fault("create", "fail", { name: "a-" });
-    await set("a", { size: "large" });
-    const { stderr } = await sandbox.up(1);
-    assert.match(stderr, /rolled back|taken back/i);
-    // What somebody else has changed is not replaced by taking something back: the next up asks for that.
-    assert.deepEqual(lines(await drift(2)), [
-      "missing b ignore",
-      "changed a replace correct replace",
-    ]);
-    assert.match((await sandbox.plan(2)).stdout, /Machine a +± replace/);
-  });
-
-  it("no more at a time than the budget", async () => {
-    annotate({ [maxUnhealthy]: "100%", [maxInFlight]: "1" });
-    await kill("a");
-    await kill("b");
-    assert.deepEqual(lines(await drift(2)), ["missing a correct create", "missing b overBudget"]);
-  });
-
-  it("too many at once: frozen, until somebody approves just that", async () => {
-    await kill("a");
-    await kill("b");
-    const found = await drift(2);
-    assert.equal(found.freeze?.cause, "tooManyUnhealthy");
-    assert.deepEqual(lines(found), ["missing a frozen", "missing b frozen"]);
-    annotate({ [thaw]: found.fingerprint });
-    const approved = await drift(2);
-    assert.deepEqual([approved.freeze, approved.thawed], [undefined, "person"]);
-    assert.deepEqual(lines(approved), ["missing a correct create", "missing b correct create"]);
-    await kill("c");
-    assert.equal((await drift(2)).thawed, undefined, "another answer is another question");
   });
 
   it("a cloud that does not answer: nothing is known, exit 1", async () => {

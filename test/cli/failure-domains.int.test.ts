@@ -57,18 +57,4 @@ describe("a cluster over three failure domains", () => {
     await sandbox.plan(0);
     await sandbox.assertSound(demoStack);
   });
-
-  it("leaves a zone that is withdrawn, and goes back there with a rollback", async () => {
-    sandbox.write(clusterOf(["local-a", "local-b"], 6));
-    const { stdout } = await sandbox.plan(2);
-    assert.match(stdout, /zone.*local-c.*local-/);
-    await sandbox.up();
-    assert.deepEqual([await zonesOf("cp"), await zonesOf("web")], ["aba", "abbaba"]);
-    await sandbox.plan(0);
-    await sandbox.capstan(0, "rollback", demoStack, "--yes");
-    assert.deepEqual([await zonesOf("cp"), await zonesOf("web")], ["abc", "abcabc"]);
-    sandbox.write(clusterOf(zones, 6));
-    await sandbox.plan(0);
-    await sandbox.assertSound(demoStack);
-  });
 });

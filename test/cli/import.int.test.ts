@@ -1,13 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
-import { FatalPulumi } from "../scenario/fatal-pulumi.js";
 import { demoStack, type ScenarioCluster, type ScenarioMachine } from "../scenario/manifests.js";
 import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
-import { removeFolder } from "../support/folders.js";
 
 const shape = (machines: Readonly<Record<string, ScenarioMachine>>): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true }, ...machines },
@@ -16,8 +11,6 @@ const without = shape({ b: {} });
 const withDb = shape({ b: {}, db: {} });
 
 describe("capstan import", () => {
-  let folder: string;
-  let pulumi: FatalPulumi;
   let sandbox: Sandbox;
   /** Runs without ownership tags: it was forgotten. */
   let host: string;
@@ -37,13 +30,7 @@ describe("capstan import", () => {
       begin = first.ledgerEnd();
       first.write(withDb);
     },
-    async () => {
-      folder = mkdtempSync(join(tmpdir(), "capstan-import-"));
-      pulumi = await FatalPulumi.in(folder);
-      return { env: { CAPSTAN_PULUMI: pulumi.program } };
-    },
   );
-  after(() => removeFolder(folder));
 
   const words = () => ["import", demoStack, "Machine/db", host, "--yes", "-f", sandbox.manifests];
   const imports = (code: number) => sandbox.capstan(code, ...words());
@@ -88,28 +75,6 @@ describe("capstan import", () => {
     await sandbox.assertSound(demoStack);
   });
 
-  it("is refused with all fields that a host cannot follow in, and with what is in its way", async () => {
-    sandbox.write(shape({ b: {}, db: { size: "large" } }));
-    const { stderr } = await imports(65);
-    assert.match(
-      stderr,
-      /cluster.yaml:\d+:\d+: cannot import Machine db: size of host-\S+ is small, and the manifests say large \(this provider cannot resize\)/,
-    );
-    const refused = async (code: number, ...args: string[]) => {
-      const given = ["import", demoStack, ...args, "--yes", "-f", sandbox.manifests];
-      return (await sandbox.capstan(code, ...given)).stderr;
-    };
-    assert.match(await refused(1, "Machine/db", "host-0"), /the cloud has no LocalHost of that id/);
-    const other = sandbox.hostOf("b").id;
-    assert.match(
-      await refused(65, "Machine/db", other),
-      /it is recorded already, as LocalHost\/b-/,
-    );
-    assert.match(await refused(65, "Machine/cp-0", host), /it has a host already, LocalHost\/cp-0/);
-    assert.match(await refused(64, "md/db", host), /names no Machine/);
-    assert.deepEqual(callsSince(), []);
-  });
-
   // What every other verb makes of an import that was killed at any write or call: test/engine/import.test.ts.
 
   it("killed at its mark is shown by status, refused by destroy, and finished by watch", async () => {
@@ -133,19 +98,5 @@ describe("capstan import", () => {
     watcher.signal("SIGINT");
     await watcher.finished;
     await mustBeOurs();
-  });
-
-  it("killed after its first engine run is taken back by rollback", async () => {
-    pulumi.killAt("after", 1);
-    const ended = await sandbox.start(...words()).finished;
-    assert.equal(ended.code, null, "it was to be killed");
-    pulumi.spare();
-    await sandbox.capstan(0, "rollback", "--yes", demoStack);
-    await mustBeNobodys();
-    const calls = new Set(callsSince().map(([call]) => call));
-    assert.deepEqual(
-      [...calls].filter((call) => !["mark", "disown"].includes(call ?? "")),
-      [],
-    );
   });
 });

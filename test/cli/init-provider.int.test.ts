@@ -69,27 +69,4 @@ describe("capstan init --provider-package", () => {
     const provider = readFileSync(join(made, "provider.js"), "utf8");
     assert.match(provider, /kind: "WidgetsMachineProviderSpec"/);
   });
-
-  it("writes a provider that makes, keeps and removes the machines of its cluster", () => {
-    init("capstan-provider-lived");
-    const made = join(folder, "capstan-provider-lived");
-    const capstan = (...args: string[]): string => {
-      const ran = node([join(repository, "bin/capstan.mjs"), ...args], made);
-      assert.equal(ran.status, 0, ran.stdout + ran.stderr);
-      return ran.stdout;
-    };
-    const alive = (): number => {
-      const text = readFileSync(join(made, ".capstan", "lived-servers.json"), "utf8");
-      return (JSON.parse(text) as { ended?: string }[]).filter(({ ended }) => ended === undefined)
-        .length;
-    };
-    capstan("up", "--yes", "-f", "cluster.yaml");
-    assert.equal(alive(), 2);
-    assert.match(
-      capstan("plan", "-f", "cluster.yaml"),
-      /No changes: objects, state and cloud agree/,
-    );
-    capstan("destroy", "--yes", "default.demo");
-    assert.equal(alive(), 0);
-  });
 });

@@ -10,10 +10,8 @@ import { Screen, type Size } from "../support/tmux.js";
 import { removeFolder } from "../support/folders.js";
 
 const screens = join(repository, "docs", "screens");
-const sizes: Size[] = [
-  { columns: 100, rows: 30 },
-  { columns: 60, rows: 20 },
-];
+const wide: Size = { columns: 100, rows: 30 };
+const narrow: Size = { columns: 60, rows: 20 };
 
 /** What differs from run to run: ids, UIDs, addresses, times, ages, and where lines are cut because of those. */
 function stable(text: string): string {
@@ -52,76 +50,116 @@ function assertScreen(name: string, { columns, rows }: Size, text: string): void
   assert.ok(lines.length <= rows && lines.every((line) => Array.from(line).length <= columns));
 }
 
-for (const size of sizes) {
-  describe(`screens of ${size.columns} columns and ${size.rows} rows`, function () {
-    this.timeout(15 * 60_000);
-    let folder: string;
-    let screen: Screen;
+/** A folder with a project in it, whose hosts boot slowly enough to look at while they do. */
+class Demo {
+  readonly folder = mkdtempSync(join(tmpdir(), "capstan-screens-"));
+  private readonly env = { ...cleanEnv(), PATH: pathWithCommand(this.folder) };
+  private readonly opened: Screen[] = [];
 
-    before(async () => {
-      folder = mkdtempSync(join(tmpdir(), "capstan-screens-"));
-      screen = new Screen(size, folder, { ...cleanEnv(), PATH: pathWithCommand(folder) });
-      await screen.run("capstan init demo");
-      // Slow enough to look at while it happens.
-      const file = join(folder, "demo", "cluster.yaml");
-      const slow = readFileSync(file, "utf8").replace(/bootMs: 200/, "bootMs: 4000");
-      assert.match(slow, /bootMs: 4000/);
-      writeFileSync(file, slow);
-    });
-    after(() => {
-      screen.close();
-      removeFolder(folder);
-    });
+  /** A terminal whose shell is in the folder. */
+  open(size: Size): Screen {
+    const screen = new Screen(size, this.folder, this.env);
+    this.opened.push(screen);
+    return screen;
+  }
 
-    const cloudFile = () => join(folder, defaultStateDir, "local-cloud.db");
+  get cloudFile(): string {
+    return join(this.folder, defaultStateDir, "local-cloud.db");
+  }
 
-    /** plan, up in progress, done, describe. */
-    const creation = async () => {
-      assertScreen("plan", size, await screen.run("capstan plan -f demo"));
-      assert.match(screen.coloured(), /\u001b\[32m.*\+ create/);
-      await screen.run("NO_COLOR=1 capstan plan -f demo");
-      assert.doesNotMatch(screen.coloured(), /\u001b\[3\dm/);
+  async init(screen: Screen): Promise<void> {
+    await screen.run("capstan init demo");
+    const file = join(this.folder, "demo", "cluster.yaml");
+    const slow = readFileSync(file, "utf8").replace(/bootMs: 200/, "bootMs: 4000");
+    assert.match(slow, /bootMs: 4000/);
+    writeFileSync(file, slow);
+  }
 
-      await screen.run("capstan local fault create slowBoot --ms 600000 --name demo-workers");
-      await screen.clear();
-      screen.type("capstan up --yes -f demo");
-      const going = await screen.until("workers boot", (text) => {
-        return [...text.matchAll(/workers-\S+ .*booting/g)].length === 2;
-      });
-      clearFaults(cloudFile());
-      letBoot(cloudFile());
-      assertScreen("up-in-progress", size, going);
-      assertScreen("up-done", size, await screen.untilIdle("up"));
-      assertScreen("describe", size, await screen.run("capstan describe"));
-    };
+  close(): void {
+    for (const screen of this.opened) screen.close();
+    removeFolder(this.folder);
+  }
+}
 
-    /** A failure that is taken back; one whose pieces are kept, and what describe says of them. */
-    const failure = async () => {
-      await screen.run("capstan destroy --yes -f demo");
-      // The control plane: everything before it is made, everything behind it is not begun.
-      await screen.run("capstan local fault create fail --times 9 --name demo-cp-0");
-      assertScreen("failure", size, await screen.run("capstan up --yes -f demo"));
-      await screen.run("capstan up --yes --no-rollback -f demo");
-      assertScreen("describe-failure", size, await screen.run("capstan describe"));
-      await screen.run("capstan local fault --clear");
-    };
+describe("screens", function () {
+  this.timeout(15 * 60_000);
+  let demo: Demo;
 
-    /** Lines in the place of the live tree, then a lost host and a changed one. */
-    const drift = async () => {
-      const lines = await screen.run("CI=1 capstan up --yes -f demo");
-      assert.match(lines, /^ +\d+\.\ds {2}wave 2: the control plane runs, workers follow$/m);
-      assert.doesNotMatch(lines, /booting \d/);
-      await screen.run("capstan local kill demo-workers-af5f5222-0");
-      await screen.run("capstan local set demo-cp-0 size=large");
-      assertScreen("describe-drift", size, await screen.run("capstan describe"));
-      await screen.run("capstan destroy --yes -f demo");
-    };
-
-    it("are as in docs/screens, from the first plan over a failure to drift", async () => {
-      // One story: each screen shows what the one before it left, so they are one test.
-      await creation();
-      await failure();
-      await drift();
-    });
+  beforeEach(() => {
+    demo = new Demo();
   });
+  afterEach(() => demo.close());
+
+  /** plan, up in progress, done, describe. */
+  const creation = async (screen: Screen) => {
+    const { size } = screen;
+    await demo.init(screen);
+    assertScreen("plan", size, await screen.run("capstan plan -f demo"));
+    assert.match(screen.coloured(), /\u001b\[32m.*\+ create/);
+    await screen.run("NO_COLOR=1 capstan plan -f demo");
+    assert.doesNotMatch(screen.coloured(), /\u001b\[3\dm/);
+
+    await screen.run("capstan local fault create slowBoot --ms 600000 --name demo-workers");
+    await screen.clear();
+    screen.type("capstan up --yes -f demo");
+    const going = await screen.until("workers boot", (text) => {
+      return [...text.matchAll(/workers-\S+ .*booting/g)].length === 2;
+    });
+    clearFaults(demo.cloudFile);
+    letBoot(demo.cloudFile);
+    assertScreen("up-in-progress", size, going);
+    assertScreen("up-done", size, await screen.untilIdle("up"));
+    assertScreen("describe", size, await screen.run("capstan describe"));
+  };
+
+  /** A failure that is taken back. */
+  const failure = async (screen: Screen) => {
+    await screen.run("capstan destroy --yes -f demo");
+    // The control plane: everything before it is made, everything behind it is not begun.
+    await screen.run("capstan local fault create fail --times 9 --name demo-cp-0");
+    assertScreen("failure", screen.size, await screen.run("capstan up --yes -f demo"));
+  };
+
+  const assertDescribed = async (name: string, screens: readonly Screen[]) => {
+    for (const one of screens) assertScreen(name, one.size, await one.run("capstan describe"));
+  };
+
+  /** One whose pieces are kept, and what describe says of them. */
+  const keptFailure = async (screens: readonly [Screen, ...Screen[]]) => {
+    const [screen] = screens;
+    await screen.run("capstan up --yes --no-rollback -f demo");
+    await assertDescribed("describe-failure", screens);
+    await screen.run("capstan local fault --clear");
+  };
+
+  /** Lines in the place of the live tree, then a lost host and a changed one. */
+  const drift = async (screens: readonly [Screen, ...Screen[]]) => {
+    const [screen] = screens;
+    const lines = await screen.run("CI=1 capstan up --yes -f demo");
+    assert.match(lines, /^ +\d+\.\ds {2}wave 2: the control plane runs, workers follow$/m);
+    assert.doesNotMatch(lines, /booting \d/);
+    await screen.run("capstan local kill demo-workers-af5f5222-0");
+    await screen.run("capstan local set demo-cp-0 size=large");
+    await assertDescribed("describe-drift", screens);
+  };
+
+  // A story is one test: each screen shows what the one before it left. What is described is the same in terminals of all sizes.
+  it(`of ${nameOf(wide)} are as in docs/screens, from the first plan to a failure, and of all sizes from there to drift`, async () => {
+    const screen = demo.open(wide);
+    await creation(screen);
+    await failure(screen);
+    const screens = [screen, demo.open(narrow)] as const;
+    await keptFailure(screens);
+    await drift(screens);
+  });
+
+  it(`of ${nameOf(narrow)} are as in docs/screens, from the first plan to a failure`, async () => {
+    const screen = demo.open(narrow);
+    await creation(screen);
+    await failure(screen);
+  });
+});
+
+function nameOf({ columns, rows }: Size): string {
+  return `${columns} columns and ${rows} rows`;
 }

@@ -34,10 +34,10 @@ describe("capstan sim aws", () => {
   };
 
   /** Runs the command line of AWS; answers its JSON, or what it says where it fails. */
-  const aws = (...args: readonly string[]): unknown => {
+  const aws = (words: string): unknown => {
     const python = findAwsCli(process.env);
     assert.ok(python !== undefined, "no command line of AWS: run npm test, which installs it");
-    const ran = spawnSync(python, ["-m", "awscli", "--output", "json", ...args], {
+    const ran = spawnSync(python, ["-m", "awscli", "--output", "json", ...words.split(" ")], {
       env: {
         PATH: process.env["PATH"],
         HOME: servers.folder,
@@ -78,119 +78,70 @@ describe("capstan sim aws", () => {
     const VpcId = Vpc?.VpcId ?? "";
     const { Subnet } = await ec2.createSubnet({ VpcId, CidrBlock: "10.0.0.0/24" });
     ec2.destroy();
-    const seen = aws("ec2", "describe-vpcs", "--filters", "Name=tag:Name,Values=shop") as {
+    const seen = aws("ec2 describe-vpcs --filters Name=tag:Name,Values=shop") as {
       Vpcs: { VpcId: string }[];
     };
     assert.deepEqual(
       seen.Vpcs.map((one) => one.VpcId),
       [VpcId],
     );
-    const group = aws(
-      "ec2",
-      "create-security-group",
-      "--group-name",
-      "g",
-      "--description",
-      "d",
-      "--vpc-id",
-      VpcId,
-    );
+    const group = aws(`ec2 create-security-group --group-name g --description d --vpc-id ${VpcId}`);
     const { GroupId } = group as { GroupId: string };
-    const rule = [
-      "--group-id",
-      GroupId,
-      "--protocol",
-      "tcp",
-      "--port",
-      "22",
-      "--cidr",
-      "10.0.0.0/8",
-    ];
-    aws("ec2", "authorize-security-group-ingress", ...rule);
+    const rule = `--group-id ${GroupId} --protocol tcp --port 22 --cidr 10.0.0.0/8`;
+    aws(`ec2 authorize-security-group-ingress ${rule}`);
     assert.match(
-      String(aws("ec2", "authorize-security-group-ingress", ...rule)),
+      String(aws(`ec2 authorize-security-group-ingress ${rule}`)),
       /\(InvalidPermission\.Duplicate\)/,
     );
-    assert.match(String(aws("ec2", "delete-vpc", "--vpc-id", VpcId)), /\(DependencyViolation\)/);
-    const { Account } = aws("sts", "get-caller-identity") as { Account: string };
+    assert.match(String(aws(`ec2 delete-vpc --vpc-id ${VpcId}`)), /\(DependencyViolation\)/);
+    const { Account } = aws("sts get-caller-identity") as { Account: string };
     assert.equal(Account, "123456789012");
     assert.ok(Subnet?.SubnetId !== undefined);
   });
 
   it("serves load balancers, parameters and secrets to the command line of AWS", () => {
-    const { Subnets } = aws(
-      "ec2",
-      "describe-subnets",
-      "--filters",
-      "Name=default-for-az,Values=true",
-    ) as {
+    const { Subnets } = aws("ec2 describe-subnets --filters Name=default-for-az,Values=true") as {
       Subnets: { SubnetId: string; VpcId: string }[];
     };
     const [one, other] = Subnets;
     assert.ok(one !== undefined && other !== undefined);
-    const subnets = ["--subnets", one.SubnetId, other.SubnetId];
-    const made = aws(
-      "elbv2",
-      "create-load-balancer",
-      "--name",
-      "api",
-      "--type",
-      "network",
-      ...subnets,
-    ) as {
+    const subnets = `--subnets ${one.SubnetId} ${other.SubnetId}`;
+    const made = aws(`elbv2 create-load-balancer --name api --type network ${subnets}`) as {
       LoadBalancers: { LoadBalancerArn: string; Type: string }[];
     };
     const arn = made.LoadBalancers[0]?.LoadBalancerArn ?? "";
     const group = aws(
-      "elbv2",
-      "create-target-group",
-      "--name",
-      "api",
-      "--protocol",
-      "TCP",
-      "--port",
-      "6443",
-      "--vpc-id",
-      one.VpcId,
+      `elbv2 create-target-group --name api --protocol TCP --port 6443 --vpc-id ${one.VpcId}`,
     ) as {
       TargetGroups: { TargetGroupArn: string }[];
     };
     const groupArn = group.TargetGroups[0]?.TargetGroupArn ?? "";
     const listener = aws(
-      "elbv2",
-      "create-listener",
-      "--load-balancer-arn",
-      arn,
-      "--protocol",
-      "TCP",
-      "--port",
-      "6443",
-      "--default-actions",
-      `Type=forward,TargetGroupArn=${groupArn}`,
+      `elbv2 create-listener --load-balancer-arn ${arn} --protocol TCP --port 6443 --default-actions Type=forward,TargetGroupArn=${groupArn}`,
     );
     assert.match(JSON.stringify(listener), /listener\/net\/api\//);
     assert.match(
-      String(aws("elbv2", "delete-target-group", "--target-group-arn", groupArn)),
+      String(aws(`elbv2 delete-target-group --target-group-arn ${groupArn}`)),
       /\(ResourceInUse\)/,
     );
-    aws("ssm", "put-parameter", "--name", "/a/b", "--value", "x", "--type", "SecureString");
-    const parameter = aws("ssm", "get-parameter", "--name", "/a/b", "--with-decryption") as {
+    aws("ssm put-parameter --name /a/b --value x --type SecureString");
+    const parameter = aws("ssm get-parameter --name /a/b --with-decryption") as {
       Parameter: { Value: string };
     };
     assert.equal(parameter.Parameter.Value, "x");
-    aws("secretsmanager", "create-secret", "--name", "s", "--secret-string", "y");
-    const secret = aws("secretsmanager", "get-secret-value", "--secret-id", "s") as {
+    aws("secretsmanager create-secret --name s --secret-string y");
+    const secret = aws("secretsmanager get-secret-value --secret-id s") as {
       SecretString: string;
     };
     assert.equal(secret.SecretString, "y");
   });
 
   it("ends when it is interrupted, and the next one has what its file keeps", async () => {
-    const before = aws("elbv2", "describe-load-balancers") as { LoadBalancers: unknown[] };
+    const before = aws("elbv2 describe-load-balancers") as { LoadBalancers: unknown[] };
     await servers.end("sim", "SIGINT");
-    assert.match(String(aws("sts", "get-caller-identity")), /Could not connect/);
+    assert.match(String(aws("sts get-caller-identity")), /Could not connect/);
     await start();
-    const after = aws("elbv2", "describe-load-balancers") as { LoadBalancers: unknown[] };
+    const after = aws("elbv2 describe-load-balancers") as { LoadBalancers: unknown[] };
     assert.equal(after.LoadBalancers.length, before.LoadBalancers.length);
   });
 

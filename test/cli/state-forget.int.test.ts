@@ -58,30 +58,6 @@ describe("capstan state forget", () => {
     await sandbox.assertSound(demoStack);
   });
 
-  it("that is killed at the cloud's call is finished by itself, and deletes nothing", async () => {
-    const command = await sandbox.startHanging({ call: "disown", mode: "hang", name: "a" }, () =>
-      sandbox.start("state", "forget", demoStack, "Machine/a", "--yes"),
-    );
-    await command.killTree();
-    const other = sandbox.copy();
-    try {
-      await sandbox.cloud.clearFaults();
-      await forget(0, "Machine/a");
-      mustRunUnmarked();
-      await sandbox.assertSound(demoStack);
-
-      await other.cloud.clearFaults();
-      other.write(shape("b"));
-      const { stdout } = await other.up();
-      assert.match(stdout, /Machine a +- forget/);
-      const row = other.rows().find(({ id }) => id === host);
-      assert.deepEqual([row?.state, row?.token], ["running", ""]);
-      await other.assertSound(demoStack);
-    } finally {
-      await other.close();
-    }
-  });
-
   it("is refused for what the cluster cannot lose, and for what is not there", async () => {
     const begin = sandbox.ledgerEnd();
     assert.match(

@@ -12,6 +12,7 @@ const colors = pc.createColors(false);
 const item = (kind: SweepKind, reason: string, shape: ResourceShape = {}): SweepItem => ({
   kind,
   provider: "local",
+  listing: 0,
   resource: resource(shape),
   reason,
 });

@@ -52,18 +52,6 @@ describe("verbs with a real engine", () => {
     }
   });
 
-  it("three members of the control plane come up as well", async () => {
-    const fresh = await Sandbox.make({ machines: {} });
-    try {
-      const folder = join(fresh.folder, "trio");
-      await fresh.capstan(0, "init", "--control-planes", "3", "--workers", "0", folder);
-      await fresh.capstan(0, "up", "--yes", "-f", folder);
-      assert.equal(fresh.alive().filter(({ kind }) => kind === "LocalHost").length, 3);
-    } finally {
-      await fresh.close();
-    }
-  });
-
   it("describe tells of machines, hosts and when they were made", async () => {
     const described = await describeAll();
     assert.equal(described.stack, "default.quickstart");

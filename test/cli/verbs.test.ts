@@ -405,6 +405,7 @@ describe("verbs that need no engine", () => {
       { args: ["local", "machine"], says: /Did you mean machines\?/ },
       { args: ["graph", "--format", "svg"], says: /choices are mermaid, dot/ },
       { args: ["completion", "tcsh"], says: /choices are bash, zsh, fish/ },
+      { args: ["import", "demo", "md/db", "host-1"], says: /md\/db names no Machine that could/ },
     ];
     for (const { args, says } of cases) {
       it(`capstan ${args.join(" ")}`, () => {

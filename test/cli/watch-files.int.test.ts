@@ -61,8 +61,6 @@ describe("capstan watch -f", () => {
     at = await said(/revision 2, 4 machines run/, at);
     assert.equal(hosts("web").length, 3);
 
-    // What goes before the look behind a change is part of what that look remembers as normal.
-    await untilLooked(1);
     const [dead] = hosts("web");
     await sandbox.cloud.kill(dead?.id ?? "");
     at = await said(/default\/demo: drift: .*web-.* missing/, at);

@@ -157,17 +157,6 @@ describe("a cluster that its cloud does not show", () => {
       await sandbox.assertSound(demoStack);
     });
 
-    it("an annotation says so too; destroy needs no word where the cloud is known", async () => {
-      await killAll();
-      const { stdout } = await sandbox.plan(2);
-      const thaw = fingerprintIn(stdout);
-      sandbox.write({ ...larger, annotations: { "capstan.dev/drift-thaw": thaw } });
-      const believed = await sandbox.plan(2);
-      assert.match(believed.stdout, /Believed, as a person says so: all 7 resources are gone/);
-      await sandbox.capstan(0, "destroy", "--yes", demoStack);
-      await sandbox.capstan(0, "sweep", "--grace", "0");
-    });
-
     it("many machines at once are believed of a cloud that is proven, and the plan says so", async () => {
       for (const name of ["a", "b", "c"]) await sandbox.cloud.kill(name);
       const { stdout } = await sandbox.plan(2);

@@ -81,7 +81,9 @@ describe("capstan watch as deploy/kubernetes runs it", () => {
     assert.equal(await metric("capstan_transactions_total", /forward.*succeeded/), 1);
     assert.ok((await metric("capstan_passes_total", /succeeded/)) >= 2);
     assert.ok((await metric("capstan_cloud_calls_total", /call="create",outcome="ok"/)) >= 3);
-    assert.ok((await metric("capstan_reconcile_total", /done/)) >= 1);
+    await until("the survey behind it is counted", async () => {
+      return (await metric("capstan_reconcile_total", /done/)) >= 1;
+    });
     assert.ok(
       (await metric("capstan_api_calls_total", /machines.*verb="create",outcome="ok"/)) >= 2,
     );

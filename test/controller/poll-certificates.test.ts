@@ -22,8 +22,8 @@ const view: ClusterView = {
 };
 
 describe("pollCertificates", () => {
-  /** What is told in so many days of a certificate that expires in 70. */
-  async function toldIn(days: number, shown: ClusterView = view) {
+  /** What is told in so many days of a certificate that expires in 70, and of Secrets that are not ours. */
+  async function toldIn(days: number, shown: ClusterView = view, conflicts: string[] = []) {
     const clock = new FakeClock(startMs, "manual");
     const cluster = new ClusterState();
     cluster.shown(shown);
@@ -32,7 +32,7 @@ describe("pollCertificates", () => {
     const stop = new AbortController();
     const certificatesOf = (..._of: unknown[]): CertificateReport => ({
       expiries: [expiryOf("ca", startMs + 70 * dayMs, clock.now())],
-      conflicts: [],
+      conflicts,
     });
     const polling = pollCertificates(
       {
@@ -67,6 +67,14 @@ describe("pollCertificates", () => {
         "Warning CertificateExpires: certificate ca expires on 2026-03-13, in less than 7 days",
         "Warning CertificateExpired: certificate ca has expired on 2026-03-13",
       ],
+    );
+  });
+
+  it("tells once of a Secret that is not ours, by a warning", async () => {
+    const { texts } = await toldIn(2, view, ["default/prod-etcd"]);
+    assert.deepEqual(
+      texts.map(({ event }) => [event?.type, event?.reason]),
+      [["Warning", "SecretConflict"]],
     );
   });
 

@@ -58,6 +58,26 @@ describe("Reconciler", () => {
     assert.equal(controller.count("ended"), 1);
   });
 
+  it("shows what a transaction has made before it observes the cluster again", async () => {
+    const controller = new FakeController();
+    const { server } = controller;
+    server.apply(...objects(machineSet("set", 2)));
+    assert.deepEqual(await controller.reconcile(), { kind: "retryAfter", ms: 0 });
+    const { phase, machines, conditions = [], transaction } = status(controller);
+    assert.deepEqual([phase, machines?.summary, transaction], ["Running", "3/3", undefined]);
+    const told = conditions.map((one) => `${one.type} ${one.status} ${one.reason}`);
+    assert.deepEqual(told.slice(0, 2), ["Ready True AsAsked", "Progressing False Complete"]);
+    assert.equal(controller.cluster.baseline, undefined);
+    const { length } = server.effects;
+    assert.deepEqual(await controller.reconcile(), { kind: "done" });
+    assert.notEqual(controller.cluster.baseline, undefined);
+    assert.equal(
+      server.effects.length,
+      length,
+      "the observation behind it has shown something else",
+    );
+  });
+
   it("does nothing about a cluster that is as it shall be", async () => {
     const controller = await running(...objects(machineSet("set", 1)));
     const { locked, server, world } = controller;
@@ -209,6 +229,8 @@ describe("Reconciler", () => {
       const first = await controller.settle();
       assert.ok(first.kind === "retryAfter" && first.ms > 20_000, JSON.stringify(first));
       assert.match(status(controller).message ?? "", /taken back as revision/);
+      const events = controller.happenings.flatMap((one) => eventTextOf(one)?.event ?? []);
+      assert.ok(events.some(({ type, reason }) => type === "Warning" && reason === "RolledBack"));
       controller.world.clock.advance(first.ms);
       controller.meet({ at: "call", number: 0, what: "failForGood" });
       const second = await controller.settle();
@@ -304,6 +326,21 @@ describe("Reconciler", () => {
       assert.equal(controller.count("drift") > 0, true);
       assert.equal(controller.world.hosts().length, 3);
       assert.equal(status(controller).phase, "Running");
+    });
+
+    it("replaces a host that dies between a commit and the observation behind it", async () => {
+      const controller = new FakeController();
+      const { server, world } = controller;
+      server.apply(...objects(machineSet("set", 2)));
+      controller.onHappening = ({ kind }) => {
+        if (kind !== "ended") return;
+        controller.onHappening = () => {};
+        world.cloud.kill(world.hosts().at(-1)?.id ?? "");
+      };
+      assert.deepEqual(await controller.settle(), { kind: "done" });
+      assert.deepEqual([controller.count("drift"), controller.count("ended")], [2, 2]);
+      assert.equal(world.hosts().length, 3);
+      assert.equal(status(controller).machines?.summary, "3/3");
     });
 
     it("touches nothing when everything is gone at once", async () => {

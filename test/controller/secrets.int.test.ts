@@ -12,7 +12,6 @@ import { foundIn, planted, vaultObjects } from "../scenario/planted.js";
 import { until } from "../scenario/until.js";
 import { writeVaultProvider } from "../scenario/vault-provider.js";
 import { WatchRig } from "../scenario/watch-rig.js";
-import { isWrite } from "../support/api-server.js";
 import { removeFolder } from "../support/folders.js";
 
 const namespace = "capstan-system";
@@ -105,23 +104,6 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
     const named = `default.${cluster}`;
     return (await rig.sandbox.capstan(0, "certificates", "export", named, "--secrets")).stdout;
   };
-  const conditionOf = async (cluster: string, type: string) => {
-    const { status } = await rig.get("cluster", cluster);
-    const all = (status?.["conditions"] ?? []) as {
-      type: string;
-      status: string;
-      message: string;
-    }[];
-    return all.find((one) => one.type === type);
-  };
-  const writesOf = (cluster: string) =>
-    rig.server
-      .auditEvents()
-      .filter((event) => isWrite(event) && event.objectRef?.resource === "secrets")
-      .filter(({ requestURI, objectRef }) =>
-        `${objectRef?.name ?? ""}${requestURI}`.includes(cluster),
-      )
-      .filter(({ user }) => user.username.endsWith(":capstan")).length;
 
   it("are there once it runs, as Cluster API lays them out, and hold what is recorded", async () => {
     const there = await running("plain");
@@ -158,35 +140,6 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
     assert.ok(certificate.verify(new X509Certificate(fromBase64(ca)).publicKey));
   });
 
-  it("tell in its status and by metrics until when they count", async () => {
-    await running("told");
-    const { status } = await until("the kubeconfig is told of", async () => {
-      const shown = await rig.get("cluster", "told");
-      return JSON.stringify(shown.status?.["certificates"]).includes("kubeconfig") && shown;
-    });
-    const shown = status?.["certificates"] as { name: string; expiresAt: string }[];
-    assert.deepEqual(
-      shown.map(({ name }) => name),
-      ["ca", "etcd", "frontProxy", "kubeconfig"],
-    );
-    assert.equal((await conditionOf("told", "CertificatesValid"))?.status, "True");
-    assert.equal((await conditionOf("told", "CertificatesAvailable"))?.status, "True");
-    const metrics = await (await fetch(`http://${address}/metrics`)).text();
-    const seconds = Date.parse(shown[0]?.expiresAt ?? "") / 1000;
-    const series = `capstan_certificate_expiry_timestamp_seconds{cluster="default/told",certificate="ca"} ${seconds}`;
-    assert.ok(metrics.includes(series), metrics);
-  });
-
-  it("cost nothing while they are as they shall be", async () => {
-    await running("idle");
-    const lists = () => rig.sandbox.ledger().filter(({ call }) => call === "list").length;
-    const listed = lists();
-    await until("their writes are noted", () => writesOf("idle") >= 5);
-    assert.equal(writesOf("idle"), 5);
-    await until("ten periods have passed", () => lists() >= listed + 10);
-    assert.equal(writesOf("idle"), 5);
-  });
-
   it("come back when somebody deletes them, and are set back when somebody changes them", async () => {
     const before = await running("back");
     const contents = (all: readonly ShownSecret[]) =>
@@ -204,65 +157,6 @@ describe("Secrets of clusters in an API server, with the rights of deploy/kubern
       contents(after),
     ];
     assert.deepEqual(made, kept);
-  });
-
-  it("are its keys where a user has put them there first, and stay the user's", async () => {
-    const owner = { namespace: "default", name: "own" };
-    const [ca] = keySecrets(own, owner);
-    const given = { ...ca, type: "kubernetes.io/tls" };
-    await rig.server.apply(JSON.stringify(given));
-    const there = await running("own");
-    assert.ok((await recorded("own")).includes(ca?.data["tls.key"] ?? ""));
-    const users = there.find(({ metadata }) => metadata.name === "own-ca");
-    assert.deepEqual(users?.data, ca?.data);
-    assert.equal(users?.metadata.ownerReferences, undefined);
-    assert.equal((await conditionOf("own", "CertificatesAvailable"))?.status, "True");
-  });
-
-  it("are refused where a pair does not fit, nothing is made, and mending them is enough", async () => {
-    const owner = { namespace: "default", name: "broken" };
-    const [ca, etcd] = keySecrets(own, owner);
-    const mixed = { ...ca, data: { ...ca?.data, "tls.key": etcd?.data["tls.key"] } };
-    await rig.server.apply(JSON.stringify(mixed));
-    await make("broken");
-    const { status } = await until("it is refused", async () => {
-      const shown = await rig.get("cluster", "broken");
-      return shown.status?.["errorReason"] === undefined ? undefined : shown;
-    });
-    assert.equal(status?.["errorReason"], "InvalidConfiguration");
-    assert.match(
-      String(status["errorMessage"]),
-      /^cannot make Cluster default\/broken with the keys in its Secrets: tls\.key of Secret default\/broken-ca is not the key of tls\.crt of Secret default\/broken-ca; /,
-    );
-    assert.equal((await secrets("broken")).length, 1);
-    assert.ok(rig.sandbox.alive().every(({ name }) => !name.startsWith("broken")));
-    await rig.server.apply(JSON.stringify(ca));
-    await rig.untilRunning("broken", 1);
-    assert.ok((await recorded("broken")).includes(ca?.data["tls.key"] ?? ""));
-  });
-
-  it("are left alone where they are somebody else's by now, which status and an Event tell", async () => {
-    await running("theirs");
-    const [, etcd] = keySecrets(own, { namespace: "default", name: "theirs" });
-    const patch = JSON.stringify({ metadata: { ownerReferences: null }, data: etcd?.data });
-    await rig.kubectl("patch", "secret", "theirs-etcd", "--type=merge", "-p", patch);
-    const condition = await until("it is told", async () => {
-      const one = await conditionOf("theirs", "CertificatesAvailable");
-      return one?.status === "False" ? one : undefined;
-    });
-    assert.match(condition.message, /^Secret default\/theirs-etcd is not ours/);
-    await until("an Event tells of it", async () =>
-      (await rig.kubectl("get", "events")).includes("SecretConflict"),
-    );
-    const [left] = (await secrets("theirs")).filter(({ metadata }) =>
-      metadata.name.endsWith("-etcd"),
-    );
-    assert.deepEqual(left?.data, etcd?.data);
-    await rig.kubectl("delete", "secret", "theirs-etcd", "--wait=false");
-    await until("ours is there again", async () => {
-      const one = await conditionOf("theirs", "CertificatesAvailable");
-      return one?.status === "True" && (await secrets("theirs")).length === 5;
-    });
   });
 
   it("go with their Cluster, but for those of users", async () => {

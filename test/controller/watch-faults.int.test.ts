@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { stringify } from "yaml";
-import { clearFaults, killAllHosts, setWideFault } from "../scenario/cloud-faults.js";
 import type { ScenarioCluster } from "../scenario/manifests.js";
 import { until } from "../scenario/until.js";
 import { WatchRig } from "../scenario/watch-rig.js";
@@ -22,70 +21,6 @@ describe("capstan watch where something is wrong", () => {
 
   const statusOf = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
     (await rig.get("cluster", name)).status ?? {};
-
-  it("touches nothing when everything is gone at once, until somebody says that it is true", async () => {
-    rig = await WatchRig.start(five, { server });
-    await rig.watchLeading();
-    await rig.applyManifests();
-    await rig.untilRunning("demo", 5);
-    const before = rig.sandbox.ledgerEnd();
-    killAllHosts(rig.sandbox.cloudFile);
-    const frozen = await until("the cluster is frozen", async () => {
-      const { phase, drift } = await statusOf("demo");
-      const { frozen: why } = (drift ?? {}) as { frozen?: string };
-      return phase === "Frozen" ? why : undefined;
-    });
-    assert.deepEqual(
-      rig.sandbox.mutations(before).filter(({ call }) => call === "create"),
-      [],
-    );
-    const fingerprint = /drift-thaw: (\w+)/.exec(frozen)?.[1];
-    assert.ok(fingerprint !== undefined, frozen);
-    await rig.kubectl("annotate", "cl", "demo", `capstan.dev/drift-thaw=${fingerprint}`);
-    await until("there are hosts again", () => rig.hostsAlive().length === 5);
-    await rig.untilRunning("demo", 5);
-    await rig.sandbox.assertSound("default.demo");
-  });
-
-  it("takes an edit back that fails, keeps what ran, and takes the corrected one", async () => {
-    rig = await WatchRig.start(five, { server });
-    await rig.watchLeading("--timeout", "20");
-    await rig.applyManifests();
-    await rig.untilRunning("demo", 5);
-    const ran = rig.hostsAlive();
-    const scaleTo = (size: string) =>
-      rig.kubectl(
-        "patch",
-        "md",
-        "workers",
-        "--type=merge",
-        "-p",
-        JSON.stringify({
-          spec: {
-            replicas: 5,
-            template: { spec: { providerSpec: { value: { size } } } },
-          },
-        }),
-      );
-    setWideFault(rig.sandbox.cloudFile, { call: "create", mode: "neverBoots", name: "workers-" });
-    await scaleTo("large");
-    const message = await until(
-      "it is taken back",
-      async () => {
-        const { message: said } = (await statusOf("demo")) as { message?: string };
-        return said?.startsWith("taken back") === true ? said : undefined;
-      },
-      120_000,
-    );
-    assert.match(message, /taken back as revision \d+/);
-    assert.deepEqual(rig.hostsAlive(), ran);
-    clearFaults(rig.sandbox.cloudFile);
-    await scaleTo("medium");
-    await rig.untilRunning("demo", 6);
-    await rig.sandbox.assertSound("default.demo");
-    const events = await rig.kubectl("get", "events", "--field-selector=reason=RolledBack");
-    assert.match(events, /Warning +RolledBack +cluster\/demo/);
-  });
 
   it("is not kept from a healthy cluster by more broken ones than it has engines, and does not try those over and over", async () => {
     rig = await WatchRig.start(five, { server });
@@ -181,53 +116,6 @@ describe("capstan watch where something is wrong", () => {
     assert.match(String((now.status?.["nodeRef"] as { uid?: string }).uid), /^[0-9a-f-]{36}$/);
   });
 
-  it("refuses a wrong object alone, says why, and keeps its cluster", async () => {
-    const two: ScenarioCluster = { ...five, deployments: { workers: { replicas: 1 } } };
-    rig = await WatchRig.start(two, { server });
-    await rig.watchLeading();
-    await rig.applyManifests();
-    await rig.untilRunning("demo", 2);
-    await rig.server.apply(stringify(machineOf("odd", "demo", { image: 7 })));
-    await rig.kubectl("scale", "md", "workers", "--replicas=2");
-    await until("the deployment is scaled", async () => {
-      const { status } = await rig.get("md", "workers");
-      return status?.["availableReplicas"] === 2;
-    });
-    const { phase, errorReason, errorMessage } = (await rig.get("ma", "odd")).status ?? {};
-    assert.deepEqual([phase, errorReason], ["Failed", "InvalidConfiguration"]);
-    assert.match(String(errorMessage), /image/);
-    const told = await until("the change is committed", async () => {
-      const status = await statusOf("demo");
-      return status["phase"] === "Failed" ? status : undefined;
-    });
-    assert.equal(told["errorReason"], "InvalidConfiguration");
-    assert.match(String(told["errorMessage"]), /Machine default\/odd.*image/s);
-    const before = rig.hostsAlive();
-    const [worker] = before.filter((id) => id !== rig.sandbox.hostOf("cp-0").id);
-    await rig.sandbox.cloud.kill(worker ?? "");
-    await until("another host runs", () => {
-      const alive = rig.hostsAlive();
-      return alive.length === 3 && !alive.includes(worker ?? "");
-    });
-    await rig.server.apply(stringify(machineOf("odd", "demo", {})));
-    await rig.untilRunning("demo", 4);
-  });
-
-  it("makes nothing for a Cluster that is wrong, and says why", async () => {
-    rig = await WatchRig.start(five, { server });
-    await rig.watchLeading();
-    await rig.server.apply(clusterText("odd", { bootMs: "soon" }));
-    const { errorMessage, errorReason } = await until("it is refused", async () => {
-      const status = await statusOf("odd");
-      return status["phase"] === "Failed" ? status : undefined;
-    });
-    assert.equal(errorReason, "InvalidConfiguration");
-    assert.match(String(errorMessage), /Cluster default\/odd.*bootMs/s);
-    assert.deepEqual(rig.sandbox.alive(), []);
-    await rig.server.apply(clusterText("odd"));
-    await rig.untilRunning("odd", 1);
-  });
-
   it("waits for capstan install, and says so in one line", async () => {
     rig = await WatchRig.start({ example: "quickstart" }, { isEmpty: true });
     const watcher = rig.watch();
@@ -240,21 +128,6 @@ describe("capstan watch where something is wrong", () => {
       .split("\n")
       .filter((line) => line.includes('"warn"') && /capstan install|not found/i.test(line));
     assert.equal(warnings.length, 1, watcher.said);
-  });
-
-  it("shows the truth again when somebody writes over it, without a fight", async () => {
-    rig = await WatchRig.start(five, { server });
-    await rig.watchLeading();
-    await rig.applyManifests();
-    await rig.untilRunning("demo", 5);
-    const lie = JSON.stringify({ status: { phase: "Lost" } });
-    await rig.kubectl("patch", "ma", "cp-0", "--subresource=status", "--type=merge", "-p", lie);
-    await until("the truth is shown again", async () => {
-      const { status } = await rig.get("ma", "cp-0");
-      return status?.["phase"] === "Running";
-    });
-    const host = rig.sandbox.hostOf("cp-0").id;
-    assert.ok(rig.hostsAlive().includes(host));
   });
 });
 

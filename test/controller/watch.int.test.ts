@@ -215,7 +215,8 @@ async function untilOnly(looks: () => number, many: number, read: () => object):
     if (now !== last) [last, since] = [now, looks()];
     return looks() >= since + many;
   };
-  await until(`${many} looks come, and nothing else`, haveCome, 240_000, 200);
+  // Each count reads the whole log of the API server.
+  await until(`${many} looks come, and nothing else`, haveCome, 240_000, 1_000);
 }
 
 async function assertEnds(command: Command): Promise<void> {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { describeCluster } from "../../src/cli/describe-report.js";
 import { driftAnnotations } from "../../src/api/drift-policy.js";
 import { skipRemediationAnnotation } from "../../src/api/machine-annotations.js";
 import { updatePolicyAnnotation } from "../../src/api/update-policy.js";
@@ -251,6 +252,17 @@ describe("a machine whose Node is in trouble", () => {
       items.map(({ item }) => findingText(item)),
       [
         "MachineHealthCheck check: its Node says Ready=False since 1970-01-01T00:45:01Z, which may last 200 s",
+      ],
+    );
+    const { provider, prior, clock } = found.engine;
+    const about = { nowMs: clock.now(), worker: { kind: "none" }, provider } as const;
+    const observation = await sightWithNodes(found.engine);
+    const state = { ...prior, foreign: [] };
+    const { machines } = describeCluster("default.prod", state, { ...about, observation });
+    assert.deepEqual(
+      machines.map(({ reason }) => reason).filter((reason) => reason.includes("unhealthy")),
+      [
+        "is unhealthy by MachineHealthCheck check: its Node says Ready=False since 1970-01-01T00:45:01Z, which may last 200 s; capstan up replaces it",
       ],
     );
     // A second after the other one has lasted for as long as it may.

@@ -428,7 +428,7 @@ describe("inline", () => {
 
   for (const { phase, code } of [
     { phase: "gone", code: "RESOURCE_GONE" },
-    { phase: "failed", code: "UNSUPPORTED_CHANGE" },
+    { phase: "failed", code: "CLOUD_FAILED" },
   ] as const) {
     it(`records what is ${phase} while it is waited for`, async () => {
       const { resource, handler } = bridge({ mode: "inline" });

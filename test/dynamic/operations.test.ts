@@ -7,6 +7,7 @@ import type {
   Observed,
   OperationState,
   Presence,
+  AcceptedRemoval,
   ResourceHandler,
 } from "../../src/provider/port.js";
 import { failsWith } from "../support/errors.js";
@@ -55,9 +56,10 @@ class AcceptingHandler implements ResourceHandler {
     return { ...current, operation: "op-2" };
   }
 
-  async remove(): Promise<void> {
+  async remove(): Promise<AcceptedRemoval | undefined> {
     this.calls.push("remove");
     this.made = undefined;
+    return undefined;
   }
 
   async poll(_ctx: CallContext, operation: string): Promise<OperationState> {
@@ -153,5 +155,53 @@ describe("what a cloud has accepted", () => {
     handler.poll = () => Promise.reject(new Error("no answer"));
     await assert.rejects(resource.read(id, outs), /no answer/);
     await assert.rejects(resource.delete(id, outs), /no answer/);
+  });
+});
+
+describe("a removal that the cloud has accepted", () => {
+  const inUse: OperationState = {
+    state: "failed",
+    failure: { code: "IN_USE", reason: "a snapshot uses it" },
+  };
+
+  /** A cloud that removes what it has made only after so many refusals. */
+  async function removing(refusal: OperationState, refusals: number) {
+    const { handler, resource } = bridge();
+    const { id, outs } = await resource.create(inputs);
+    handler.outcome = { state: "done" };
+    const asked: string[] = [];
+    const gone = handler.remove.bind(handler);
+    handler.remove = async () => {
+      asked.push("remove");
+      if (asked.filter((one) => one === "remove").length > refusals) return gone();
+      return { operation: "op-9" };
+    };
+    const states: OperationState[] = [{ state: "running" }, refusal];
+    handler.poll = async (_ctx, operation) => {
+      asked.push(operation);
+      return operation === "op-9" ? (states.shift() ?? refusal) : handler.outcome;
+    };
+    return { asked, remove: () => resource.delete(id, outs) };
+  }
+
+  it("is not asked for again while it runs, and again once the cloud has refused it", async () => {
+    const { asked, remove } = await removing(inUse, 1);
+    await remove();
+    assert.deepEqual(
+      asked.filter((one) => one !== "op-1"),
+      ["remove", "op-9", "op-9", "remove"],
+    );
+  });
+
+  it("ends the deletion in the cloud's words where the refusal does not pass", async () => {
+    const refusal: OperationState = {
+      state: "failed",
+      failure: { code: "PERMISSION", reason: "the key may not be used" },
+    };
+    const { remove } = await removing(refusal, 9);
+    await assert.rejects(
+      remove(),
+      isRefused("PERMISSION", /accepted and then failed: the key may/),
+    );
   });
 });

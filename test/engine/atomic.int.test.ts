@@ -76,15 +76,6 @@ describe("an apply that fails", () => {
     await assertAsBefore(before);
   });
 
-  it("by its deadline is taken back", async () => {
-    const before = alive();
-    sandbox.write({ machines: { ...scenario().machines, "worker-3": {} } });
-    await sandbox.cloud.fault("create", "slowBoot", { name: "worker-3", ms: 600_000 });
-    const { stderr } = await sandbox.up(1, "--deadline", "15");
-    assert.match(stderr, /not ready|not done by its deadline/);
-    await assertAsBefore(before);
-  });
-
   it("beyond its point of no return stays open, and only goes forward", async () => {
     sandbox.write({
       machines: { "cp-0": { ...member, kubelet: "1.35.0" }, ...workers(), "worker-3": {} },
@@ -126,17 +117,6 @@ describe("a first creation that fails", () => {
   });
   afterEach(() => sandbox.close());
 
-  it("leaves nothing at all", async () => {
-    await sandbox.cloud.fault("create", "fail", { name: "worker-1" });
-    const { stderr } = await sandbox.up(1);
-    assert.match(
-      stderr,
-      /Rolled back: nothing of default\/demo is left; 0 resources recorded, 0 in the cloud/,
-    );
-    assert.deepEqual(sandbox.alive(), []);
-    assert.deepEqual((await sandbox.deployment(demoStack)).resources ?? [], []);
-  });
-
   it("and was killed is taken back to nothing, and none of its manifests is remembered", async () => {
     const notes = () => readdirSync(join(sandbox.state, "work", "sources", demoStack));
     const fault = { call: "create", mode: "hangAfter", name: "worker-1" };
@@ -176,19 +156,6 @@ describe("rollback", () => {
     assert.match(unknown.stderr, /cannot roll back default\.demo: no revision 9 is kept/);
     const nothing = await sandbox.capstan(1, "rollback", "--yes", "default.other");
     assert.match(nothing.stderr, /cannot roll back default\.other: nothing is recorded/);
-  });
-
-  it("takes back what was killed half way, also an update that the records do not show", async () => {
-    const before = sandbox.hostOf("cp-0");
-    const tagged = { ...member, tags: { team: "b" } };
-    sandbox.write({ annotations: mayLoseWorkers, machines: { "cp-0": tagged } });
-    const fault = { call: "update", mode: "hangAfter", name: "cp-0" };
-    await (await sandbox.startHanging(fault)).killTree();
-    assert.notDeepEqual(sandbox.hostOf("cp-0").spec, before.spec);
-    const { stdout } = await sandbox.capstan(0, "rollback", "--yes", demoStack);
-    assert.match(stdout, /Rolled back: default\/demo is as revision 2 left it; 3 resources/);
-    assert.deepEqual(sandbox.hostOf("cp-0"), before);
-    await sandbox.assertSound(demoStack);
   });
 
   it("takes back what a plain pulumi has left unfinished", async () => {

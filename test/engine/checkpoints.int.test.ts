@@ -148,20 +148,6 @@ describe("a pass whose state is written", () => {
     );
   });
 
-  it("at the end and killed is taken up by the next up", async () => {
-    await killAfterOneStep({ checkpoints: "end" });
-    sandbox.write({
-      machines: {
-        "cp-0": { controlPlane: true, diskGib: grownGib },
-        "worker-0": { diskGib: grownGib },
-      },
-    });
-    await sandbox.up();
-    await sandbox.plan(0);
-    assert.deepEqual(cloudDisks(), [grownGib, grownGib]);
-    await sandbox.assertSound(demoStack);
-  });
-
   it("leaves no debug logs behind", () => {
     assert.equal(statSync(join(sandbox.state, "engine-home", "logs")).isFile(), true);
   });

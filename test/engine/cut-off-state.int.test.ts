@@ -70,14 +70,6 @@ describe("a state that a full disk has cut off", () => {
     await sandbox.plan(0);
   });
 
-  it("is restored by a destroy, which leaves nothing", async () => {
-    cutOff();
-    cutOff(`${file()}.bak`);
-    const { stderr } = await sandbox.capstan(0, "destroy", "--yes", demoStack);
-    assert.match(stderr, /was restored from its last good copy/);
-    assert.deepEqual(sandbox.alive(), []);
-  });
-
   it("without any copy is refused and left as it is", async () => {
     const folder = dirname(file());
     for (const name of readdirSync(folder)) writeFileSync(join(folder, name), "");

@@ -115,7 +115,9 @@ function endingInstead({ provider, engine }: CommandTools): CommandTools {
   const ending = ({ remove, ...handler }: ResourceHandler): ResourceHandler => ({
     ...handler,
     remove,
-    disown: (ctx, current) => remove(ctx, current),
+    disown: async (ctx, current) => {
+      await remove(ctx, current);
+    },
   });
   const handlers = [...provider.handlers].map(([kind, one]) => [kind, ending(one)] as const);
   return { provider: { ...provider, handlers: new Map(handlers) }, engine };

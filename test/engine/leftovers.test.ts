@@ -124,6 +124,40 @@ describe("a look for leftovers", () => {
     assert.deepEqual(notListed, [{ provider: "toy", kind: "failed", reason }]);
   });
 
+  it("finds what is left in a cloud that only the credentials of a Cluster reach, by these credentials", async () => {
+    note("uid-2", "default.gone");
+    states = { "default.prod": [inCloud("2", "uid-1")] };
+    const orphan = resource({ id: "h-2", uid: "uid-2", cluster: "default/gone" });
+    listed = () => [];
+    const looking = from("1");
+    const [toy] = looking.providers;
+    const bound = {
+      ...toy,
+      identity: () => Promise.resolve({ account: "2" }),
+      owned: async () => [orphan],
+    };
+    // The Cluster's object is recorded, and its provider gives the same one each time.
+    const own = states["default.prod"]![0]!;
+    const object = {
+      apiVersion: "cluster.k8s.io/v1alpha1",
+      kind: "Cluster",
+      spec: { providerSpec: { value: {} } },
+    };
+    states["default.prod"] = [
+      () => {
+        const state = own() as unknown as { transaction: { target: { objects: unknown[] } } };
+        state.transaction.target.objects = [object];
+        return state as unknown as StackState;
+      },
+    ];
+    const reaching = { ...toy, forCluster: () => bound } as unknown as InfrastructureProvider;
+    const look = await findLeftovers({ ...looking, providers: [reaching] });
+    const [item] = look.items.filter(({ kind }) => kind === "sweep");
+    assert.equal(item?.resource.id, "h-2");
+    assert.equal(look.seen.listings[item?.listing ?? -1]?.by, bound);
+    assert.deepEqual(look.notListed, []);
+  });
+
   const decided = async (from = options()) =>
     (await findLeftovers(from)).items.map(({ kind, reason }) => `${kind}: ${reason}`);
 

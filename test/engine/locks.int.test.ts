@@ -224,28 +224,6 @@ describe("the locks on a stack", () => {
     await sandbox.assertSound(demoStack);
   });
 
-  it("of an engine that nobody noted are nobody's to judge, though no process here has its pid", async () => {
-    const pid = await deadEngine(() => {});
-    const before = sandbox.ledgerEnd();
-    const { stderr } = await sandbox.up(5);
-    assert.ok(stderr.includes(`@${hostname()} (pid ${pid}, a Pulumi engine`), stderr);
-    assert.deepEqual(sandbox.mutations(before), []);
-  });
-
-  const holders = [
-    { name: "that lives", holder: { pid: process.pid, host: hostname() } },
-    { name: "on another machine", holder: { pid: 1, host: "elsewhere.example" } },
-  ];
-  for (const { name, holder } of holders) {
-    it(`of a Pulumi engine ${name} are respected`, async () => {
-      writePulumiLock({ ...holder, since: new Date() });
-      const before = sandbox.ledgerEnd();
-      const { stderr } = await sandbox.up(5);
-      assert.ok(stderr.includes(`@${holder.host} (pid ${holder.pid}, a Pulumi engine`), stderr);
-      assert.deepEqual(sandbox.mutations(before), []);
-    });
-  }
-
   it("of one who lives are not unlocked, and of one of whom nobody knows for a person alone", async () => {
     writePulumiLock({ pid: 1, host: "elsewhere.example", since: new Date() });
     const refused = await sandbox.capstan(64, "unlock", demoStack);

@@ -61,7 +61,7 @@ describe("the removal of leftovers", () => {
   const leftover = (id: string): SweepItem => {
     const observed = resource({ id, name: id });
     handler.add(observed);
-    return { kind: "sweep", provider: "toy", resource: observed, reason: "" };
+    return { kind: "sweep", provider: "toy", listing: 0, resource: observed, reason: "" };
   };
 
   const remove = async (
@@ -71,7 +71,7 @@ describe("the removal of leftovers", () => {
   ) => {
     const handlers = new Map(kinds.map((one) => [one, handler]));
     const left = await removeInWaves(items, {
-      providers: [{ name: "toy", handlers } as unknown as InfrastructureProvider],
+      listedBy: [{ name: "toy", handlers } as unknown as InfrastructureProvider],
       context: { clock, signal: stop.signal, assertEngineAlive },
       timeoutMs,
       deleted: (item) => deleted.push(item.resource.id),
@@ -100,7 +100,7 @@ describe("the removal of leftovers", () => {
     const handlers = new Map([[kind, handler]]);
     const provider = { name: "toy", handlers, userData: { secrets } };
     await removeInWaves([item], {
-      providers: [provider as unknown as InfrastructureProvider],
+      listedBy: [provider as unknown as InfrastructureProvider],
       context: { clock, signal: stop.signal, assertEngineAlive: () => {} },
       timeoutMs,
       deleted: ({ resource: { id } }) => deleted.push(id),

@@ -53,35 +53,6 @@ describe("a rolling update of a hundred machines", () => {
   });
 });
 
-describe("a rolling update of a deployment with minReadySeconds", () => {
-  const pair = (size: "small" | "medium"): ScenarioCluster => ({
-    machines: { "cp-0": { controlPlane: true } },
-    deployments: { web: { replicas: 2, minReadySeconds: 1, template: { size, joinMs: 100 } } },
-  });
-  let sandbox: Sandbox;
-
-  copyForEachTest(pair("small"), (copy) => {
-    sandbox = copy;
-  });
-
-  it("lets old hosts go only when the new ones have been ready for that long", async () => {
-    sandbox.write(pair("medium"));
-    const begin = sandbox.ledgerEnd();
-    await sandbox.up();
-    const entries = rostersAfter(sandbox.cloudFile, begin).filter(({ name }) =>
-      name.startsWith("web-"),
-    );
-    const made = entries.filter(({ call }) => call === "join");
-    const gone = entries.filter(({ call }) => call === "terminate");
-    assert.deepEqual([made.length, gone.length], [2, 2]);
-    for (const [index, { name, atMs }] of gone.entries()) {
-      const sinceMs = atMs - (made[index]?.atMs ?? Infinity);
-      assert.ok(sinceMs >= 1_000, `${name} went ${sinceMs} ms after its successor was ready`);
-    }
-    await sandbox.plan(0);
-  });
-});
-
 describe("a control plane of three members that is replaced", () => {
   const member: ScenarioMachine = { controlPlane: true, joinMs: 200 };
   const three = (size: "small" | "medium"): ScenarioCluster => ({
@@ -126,20 +97,6 @@ describe("a control plane of three members that is replaced", () => {
     }
     await sandbox.plan(0);
     await sandbox.assertSound(demoStack);
-  });
-
-  it("is refused by a plain pulumi, which names the command that does it", async () => {
-    const begin = sandbox.ledgerEnd();
-    for (const args of [["preview"], ["up", "--yes", "--skip-preview"]]) {
-      const [command = "", ...rest] = args;
-      const { code, stdout, stderr } = await sandbox.startPlain(command, demoStack, ...rest)
-        .finished;
-      const said = stdout + stderr;
-      assert.notEqual(code, 0, said);
-      assert.match(said, /control-plane machine cp-0, cp-1, cp-2 has to be replaced step by step/);
-      assert.match(said, /run capstan --project \S+ --stack default\.demo up -f /);
-    }
-    assert.deepEqual(sandbox.mutations(begin), []);
   });
 });
 

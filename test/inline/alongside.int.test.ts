@@ -7,7 +7,7 @@ import { until } from "../scenario/until.js";
 const rolling = (size: "small" | "large"): ScenarioCluster => ({
   machines: { "cp-0": { controlPlane: true } },
   deployments: {
-    web: { replicas: 3, maxSurge: 1, maxUnavailable: 0, template: { size, bootMs: 1_500 } },
+    web: { replicas: 2, maxSurge: 1, maxUnavailable: 0, template: { size, bootMs: 1_500 } },
   },
 });
 

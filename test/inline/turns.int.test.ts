@@ -135,9 +135,10 @@ describe("capstan and a plain pulumi in turns on one stack", () => {
       sandbox.write({
         machines: { "cp-0": { controlPlane: true, size: "large" }, "worker-0": {} },
       });
-      await refused(
-        /control-plane machine cp-0 has to be replaced step by step\s+hint: run capstan --project \S+ --stack default\.demo up -f/,
-      );
+      const want =
+        /control-plane machine cp-0 has to be replaced step by step\s+hint: run capstan --project \S+ --stack default\.demo up -f/;
+      await refused(want);
+      await refused(want, "preview");
     });
 
     it("infrastructure that is gone", async () => {

@@ -145,13 +145,4 @@ describe("Events in an API server", () => {
     assert.equal(troubles.length, 1);
     assert.equal(made.waiting, 0);
   });
-
-  it("is sent after the API server was away", async () => {
-    const made = recorder("capstan-0");
-    await server.kill();
-    made.record(happening());
-    await until("a failure", async () => troubles.length > 0);
-    await server.restart();
-    await until("the Event", async () => (await events()).length === 1);
-  });
 });

@@ -68,21 +68,6 @@ describe("ObjectCache on an API server", () => {
     );
   }
 
-  it("knows everything from the start, and what comes, changes and goes", async () => {
-    await follow();
-    assert.equal(cache.clusterOf(prod).cluster?.metadata.name, "prod");
-    assert.deepEqual(names(), ["a"]);
-    await server.apply(textOf([machine("b", { size: "small" })]));
-    await shows("a", "b");
-    await server.kubectl("label", "machine", "b", "tier=one");
-    await until("the label is known", () =>
-      cache.clusterOf(prod).members.some(({ metadata }) => metadata.labels?.["tier"] === "one"),
-    );
-    await server.kubectl("delete", "machine", "a");
-    await shows("b");
-    assert.ok(told.every((key) => key === prod) && told.length > 0);
-  });
-
   it("takes its own writes for known at once, and watches do not undo them", async () => {
     const api = await follow();
     const on = cache.clusterOf(prod).members[0];

@@ -1,4 +1,5 @@
 import { readDesired } from "../../src/manifest/desired.js";
+import { type Diagnostic, diagnosticText } from "../../src/manifest/diagnostic.js";
 import { localProvider } from "../support/manifests.js";
 
 // Objects as users write them, so that lines and columns can be told.
@@ -37,4 +38,9 @@ spec:
 /** Of one file, f.yaml. */
 export function read(...texts: string[]) {
   return readDesired([{ file: "f.yaml", text: texts.join("---\n") }], [localProvider()]);
+}
+
+/** The code of each diagnostic, and its text. */
+export function toldOf({ diagnostics }: { readonly diagnostics: readonly Diagnostic[] }): string {
+  return diagnostics.map((one) => `${one.code} ${diagnosticText(one)}`).join("\n");
 }

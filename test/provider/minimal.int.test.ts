@@ -121,33 +121,6 @@ describe("the minimal provider under the real engine", () => {
     assert.deepEqual(example.alive(), []);
   });
 
-  it("gets a lost machine back under a new identity", async () => {
-    await up();
-    const victim = example.alive()[0]!;
-    const file = join(example.folder, ".capstan", "machines", `${victim.id}.json`);
-    writeFileSync(file, JSON.stringify({ ...victim, phase: "gone" }));
-    assert.match(await plan(2), /Machine cp-0 +± replace +its host is gone from the cloud/);
-    await up();
-    const successor = example.alive().find(({ spec }) => spec["role"] === "controlPlane");
-    assert.notEqual(successor?.who.token, victim.who.token);
-    await plan(0);
-  });
-
-  it("says which provider cannot be loaded, and touches nothing", async () => {
-    writeFileSync(join(example.folder, "provider.js"), "export default 1;");
-    const { code, stderr } = await run(
-      process.execPath,
-      [commandLine, "plan", "-f", "cluster.yaml"],
-      { cwd: example.folder, env: example.env() },
-    );
-    assert.notEqual(code, 0);
-    assert.match(
-      stderr,
-      /error: cannot use provider \.\/provider\.js: it exports no provider\nhint: /,
-    );
-    assert.equal(existsSync(join(example.folder, ".capstan", "machines")), false);
-  });
-
   it("serves a plain pulumi up as well", async () => {
     const { binDir } = await ensurePulumi();
     const { folder } = example;

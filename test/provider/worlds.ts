@@ -188,7 +188,9 @@ function openLocal(
       await behind.update(id, { ...current?.spec, ...fields }, undefined, "set");
       return true;
     },
-    kill: (id) => behind.terminate(id, undefined, "kill"),
+    kill: async (id) => {
+      await behind.terminate(id, undefined, "kill");
+    },
     plantMany: async (whos, spec) => {
       for (const who of whos) await behind.create(who.kind as LocalKind, who, spec);
     },

@@ -73,6 +73,7 @@ describe("the JSON document of drift", () => {
       missing: 2,
       unhealthy: 0,
       failed: 0,
+      stopped: 0,
       expiring: 0,
       leaving: 0,
       changed: 5,

@@ -130,16 +130,3 @@ export function letBoot(cloudFile: string): void {
       .run(Date.now()),
   );
 }
-
-/** Every host is gone at once, as where a cloud's zone is, or its listing is wrong. */
-export function killAllHosts(cloudFile: string): void {
-  edit(cloudFile, (database) =>
-    database
-      .prepare(
-        `UPDATE resources SET state = 'terminated', gone_ms = ?, ready_since_ms = NULL,
-                joins_ms = NULL
-         WHERE kind = 'LocalHost' AND state <> 'terminated'`,
-      )
-      .run(Date.now()),
-  );
-}

@@ -379,7 +379,7 @@ describe("the rights of whoever runs capstan", () => {
   /** Names of API calls in sources: "CreateVpc", or createVpc of a client. */
   const callsIn = (folder: string): string[] => {
     const verbs =
-      "[aA]dd|[aA]llocate|[aA]ssociate|[aA]ttach|[aA]uthorize|[cC]reate|[dD]elete|[dD]eregister|[dD]escribe|[dD]etach|[dD]isassociate|[gG]et|[lL]ist|[mM]odify|[pP]ut|[rR]egister|[rR]elease|[rR]emove|[rR]eplace|[rR]evoke|[rR]un|[sS]et|[tT]erminate";
+      "[aA]dd|[aA]llocate|[aA]ssociate|[aA]ttach|[aA]uthorize|[cC]reate|[dD]elete|[dD]eregister|[dD]escribe|[dD]etach|[dD]isassociate|[gG]et|[lL]ist|[mM]odify|[pP]ut|[rR]egister|[rR]elease|[rR]emove|[rR]eplace|[rR]evoke|[rR]un|[sS]et|[sS]tart|[tT]erminate";
     const pattern = new RegExp(`"((?:${verbs})[A-Z]\\w*)"`, "g");
     const calls = readdirSync(folder, { recursive: true, encoding: "utf8" })
       .filter((name) => /\.[jt]s$/.test(name))

@@ -25,8 +25,6 @@ export class FakeApiServer {
   beforeWrite: (write: ApiWrite) => void = () => {};
   isAway = false;
   private readonly objects = new Map<string, LiveObject>();
-  private untold: (() => void)[] = [];
-  private isQuiet = false;
   private version = 100;
   private made = 0;
 
@@ -77,18 +75,6 @@ export class FakeApiServer {
     if (isDeleting(known)) return;
     const deletionTimestamp = "2026-05-04T10:11:12Z";
     this.change(known, { ...known, metadata: { ...known.metadata, deletionTimestamp } });
-  }
-
-  /** From now on nobody is told of anything, until `tellAll`. */
-  quiet(): void {
-    this.isQuiet = true;
-  }
-
-  tellAll(): void {
-    this.isQuiet = false;
-    const { untold } = this;
-    this.untold = [];
-    for (const tell of untold) tell();
   }
 
   /** What a source reads and writes. */
@@ -206,19 +192,14 @@ export class FakeApiServer {
 
   private put(object: LiveObject): LiveObject {
     this.objects.set(liveName(object), object);
-    this.tell(() => this.cache.accept(object));
+    this.cache.accept(object);
     return object;
   }
 
   private drop(object: LiveObject): LiveObject {
     this.objects.delete(liveName(object));
-    this.tell(() => this.cache.drop(object));
+    this.cache.drop(object);
     return object;
-  }
-
-  private tell(news: () => void): void {
-    if (this.isQuiet) this.untold.push(news);
-    else news();
   }
 
   private next(): string {

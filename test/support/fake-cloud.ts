@@ -15,6 +15,7 @@ import type {
   Observed,
   OperationState,
   Presence,
+  AcceptedRemoval,
   ResourceHandler,
   UserDataTerms,
 } from "../../src/provider/port.js";
@@ -23,6 +24,15 @@ import type { FakeClock } from "./fake-clock.js";
 import { type Activity, type WatchedCall, LawWatch } from "./law-watch.js";
 import { type CallFault, CommandProcess } from "./faults.js";
 import { type EtcdKnowledge, FakeHosts } from "./fake-hosts.js";
+import {
+  cloudFailed,
+  lost,
+  noMedium,
+  noQuota,
+  noRoom,
+  notYetUsable,
+  throttled,
+} from "./fake-refusals.js";
 import { RolloutWatch } from "./rollout-watch.js";
 
 /** How cloud and engine are by nature, for as long as they exist. JSON data. */
@@ -79,8 +89,8 @@ interface Stored {
   readonly boot: { readonly atMs: number; readonly phase: Observed["phase"] };
   /** What it was answered with goes on until then; nothing shows it before. */
   readonly acceptedUntilMs?: number;
-  /** That fails, and nothing ever shows. */
-  readonly rejected?: boolean;
+  /** Why that fails: then nothing ever shows. */
+  readonly rejected?: Failure;
   /** Until when it shows although its deletion is accepted. */
   readonly goesUntilMs?: number;
 }
@@ -120,6 +130,9 @@ export class FakeCloud {
     undefined;
   /** There is no room for medium hosts that may be of another size. */
   isFull = false;
+  /** Whether there is room for a host of such a spec. */
+  hasRoomFor: (spec: JsonObject) => boolean = ({ size, otherSizes }) =>
+    !this.isFull || size !== "medium" || otherSizes === undefined;
   /** What the newest image of a family is called; absent: its first one. */
   readonly newestImages = new Map<string, string>();
   /** Every question that somebody has asked. */
@@ -129,6 +142,8 @@ export class FakeCloud {
   private readonly stored = new Map<string, Stored>();
   /** What went without a plan: those, hosts apart, are made again under their names (ADR 2). */
   private readonly unplanned = new Set<string>();
+  /** When removals that were accepted are refused, by their operations. */
+  private readonly refusedRemovals = new Map<string, number>();
   private late: LateCall[] = [];
   /** The one that takes effect right now. */
   private lateNow: LateCall | undefined;
@@ -155,7 +170,8 @@ export class FakeCloud {
         create: (ctx, who, spec) => this.create(process, ctx, who, spec),
         poll: (_ctx, operation) => this.poll(process, operation),
         update: (_ctx, current, spec) => this.update(process, current, spec),
-        remove: (_ctx, current) => this.remove(process, current),
+        start: (_ctx, current) => this.start(process, current),
+        remove: (_ctx, current) => this.removeOrAccept(process, current),
         disown: (_ctx, current) => this.disown(process, current),
         find: (_ctx, id) => this.find(process, id),
         mark: (_ctx, current, who) => this.mark(process, current, who),
@@ -217,14 +233,14 @@ export class FakeCloud {
    */
   forgetUnlisted(): void {
     for (const [id, { rejected, observed }] of this.stored) {
-      if (rejected === true) this.stored.delete(id);
+      if (rejected !== undefined) this.stored.delete(id);
       else if (observed.phase === "gone") this.unplanned.add(id);
     }
   }
 
   /** Whether it has accepted a resource and then refused it: to whoever has recorded it, one that failed. */
   hasRejected(id: string): boolean {
-    return this.stored.get(id)?.rejected === true;
+    return this.stored.get(id)?.rejected !== undefined;
   }
 
   get(id: string): Observed | undefined {
@@ -241,6 +257,11 @@ export class FakeCloud {
   /** Somebody takes our marks off, or gives them back: of whom they tell. */
   bears(id: string, who: Identity): void {
     this.put(id, { who });
+  }
+
+  /** Stops a host behind everybody's back: it stands, and can be started. */
+  halt(id: string): void {
+    if (this.get(id)?.phase === "ready") this.put(id, { phase: "stopped" });
   }
 
   /** Says that it will end a host, in a while that no history lasts. */
@@ -363,14 +384,17 @@ export class FakeCloud {
     const runs = this.traits.joins === true && kind === this.parts.hostKind;
     const does = runs ? this.hosts.firstStartOf(await ctx.userData()) : undefined;
     return this.changing(process, { call: "create", who, id: "new", spec }, () => {
-      if (this.isFull && spec["size"] === "medium" && spec["otherSizes"] !== undefined) {
-        throw new CapstanError({ code: "CAPACITY", source: "cloud", message: "no medium hosts" });
+      const isWithoutRoom = kind === this.parts.hostKind && !this.hasRoomFor(spec);
+      if (isWithoutRoom && this.traits.acceptsFirst !== true) {
+        throw new CapstanError({ code: "CAPACITY", source: "cloud", message: noMedium });
       }
       const users = [spec["networkId"], spec["loadBalancerId"], spec["hostId"]].filter(
         (id) => id !== undefined,
       );
       const missing = users.filter((id) => !this.alive().some((one) => one.id === id));
       if (missing.length > 0) throw cloudFailed(`create ${who.name}: no ${missing.join()}`);
+      const host = this.stored.get(String(spec["hostId"]));
+      if (host !== undefined && this.isHidden(host)) throw notYetUsable(host.observed.id);
       const isHost = kind === this.parts.hostKind;
       const isRemembered = ({ id, phase }: Observed) =>
         phase !== "gone" || isHost || !this.unplanned.has(id);
@@ -380,7 +404,7 @@ export class FakeCloud {
         this.watch.blame("law 3: one host", `the token of ${who.name} is used twice`);
       }
       const boot = isHost ? this.bootOf(process) : this.readyLater(spec);
-      const made = this.store(who, spec, boot);
+      const made = this.store(who, spec, boot, isWithoutRoom ? noRoom : noQuota);
       if (does !== undefined) this.hosts.made(made, does, this.alive());
       return this.asAnswered(made);
     });
@@ -394,18 +418,22 @@ export class FakeCloud {
 
   private async poll(process: CommandProcess, operation: string): Promise<OperationState> {
     const answer = await this.looking(process, operation, (): OperationState => {
+      const refusedAtMs = this.refusedRemovals.get(operation);
+      if (refusedAtMs !== undefined) {
+        return this.clock.now() < refusedAtMs
+          ? { state: "running" }
+          : { state: "failed", failure: { reason: "something still used it" } };
+      }
       const { acceptedUntilMs = 0, rejected } = this.stored.get(operation) ?? {};
       if (this.clock.now() < acceptedUntilMs) return { state: "running" };
-      return rejected === true
-        ? { state: "failed", failure: { code: "QUOTA", reason: "no quota is left" } }
-        : { state: "done" };
+      return rejected === undefined ? { state: "done" } : { state: "failed", failure: rejected };
     });
     if (answer === undefined) throw cloudFailed(`look for ${operation}`);
     return answer;
   }
 
   private isHidden({ acceptedUntilMs = 0, rejected }: Stored): boolean {
-    return rejected === true || this.clock.now() < acceptedUntilMs;
+    return rejected !== undefined || this.clock.now() < acceptedUntilMs;
   }
 
   /** A call to what keeps secrets: its process dies at it, or it is refused for a while. */
@@ -441,7 +469,7 @@ export class FakeCloud {
   /** A call each to stop a host, to change it and to start it; one that is stopped already goes on from there. */
   private async resize(process: CommandProcess, current: Observed, spec: JsonObject) {
     const { id, who, phase } = current;
-    const isStopped = phase === "failed";
+    const isStopped = phase === "failed" || phase === "stopped";
     if (!isStopped && sameJson(current.spec["size"] ?? null, spec["size"] ?? null)) {
       return this.change(process, current, spec);
     }
@@ -454,6 +482,13 @@ export class FakeCloud {
       if (this.get(id)?.phase === "gone") throw cloudFailed(`start ${id}: it is gone`);
       this.halfChanged.delete(id);
       return this.restart(id, this.traits.restarts === false ? new CommandProcess() : process);
+    });
+  }
+
+  private start(process: CommandProcess, { id, who, spec }: Observed): Promise<Observed> {
+    return this.changing(process, { call: "update", who, id, spec }, () => {
+      if (this.get(id)?.phase !== "stopped") throw cloudFailed(`start ${id}: it is not stopped`);
+      return this.restart(id, process);
     });
   }
 
@@ -503,6 +538,23 @@ export class FakeCloud {
       this.put(id, { phase: "gone" });
       this.goesOn(id);
     });
+  }
+
+  /** One that accepts first tells of a refusal once the removal's operation has ended. */
+  private async removeOrAccept(
+    process: CommandProcess,
+    current: Observed,
+  ): Promise<AcceptedRemoval | undefined> {
+    try {
+      await this.remove(process, current);
+      return undefined;
+    } catch (error) {
+      const isPlain = error instanceof CapstanError && error.code === "CLOUD_FAILED";
+      if (this.traits.acceptsFirst !== true || !isPlain || error.ambiguous) throw error;
+      const operation = `removal ${this.refusedRemovals.size + 1} of ${current.id}`;
+      this.refusedRemovals.set(operation, this.clock.now() + operationMs);
+      return { operation };
+    }
   }
 
   private goesOn(id: string): void {
@@ -640,24 +692,29 @@ export class FakeCloud {
     return this.put(id, { phase: "pending" });
   }
 
-  private store(who: Identity, spec: JsonObject, boot: Stored["boot"]): Observed {
+  private store(
+    who: Identity,
+    spec: JsonObject,
+    boot: Stored["boot"],
+    refusal = noQuota,
+  ): Observed {
     const number = this.nextId++;
     const id = `${who.kind}-${number}`;
     const status = { address: `10.0.0.${number}` };
     const observed: Observed = { id, who, phase: "pending", spec, status };
     const madeAtMs = this.clock.now() - this.lateSinceMs;
-    const stored = { observed, madeAtMs, boot, ...this.acceptance(madeAtMs, boot) };
+    const stored = { observed, madeAtMs, boot, ...this.acceptance(madeAtMs, boot, refusal) };
     this.stored.set(id, stored);
     return this.now(stored);
   }
 
-  /** A host that would fail does so before it ever shows. */
-  private acceptance(madeAtMs: number, boot: Stored["boot"]): Partial<Stored> {
+  /** A host that would fail, or that there is no room for, does so before it ever shows. */
+  private acceptance(madeAtMs: number, boot: Stored["boot"], refusal: Failure): Partial<Stored> {
     if (this.traits.acceptsFirst !== true) return {};
     const acceptedUntilMs = madeAtMs + operationMs;
     const atMs = boot.atMs + operationMs;
-    return boot.phase === "failed"
-      ? { acceptedUntilMs, rejected: true, boot: { atMs: acceptedUntilMs, phase: "gone" } }
+    return boot.phase === "failed" || refusal === noRoom
+      ? { acceptedUntilMs, rejected: refusal, boot: { atMs: acceptedUntilMs, phase: "gone" } }
       : { acceptedUntilMs, boot: { ...boot, atMs } };
   }
 
@@ -736,18 +793,4 @@ type Kill = "killBefore" | "killAfter" | "killLate";
 
 function isKill(fault: CallFault | undefined): fault is Kill {
   return fault === "killBefore" || fault === "killAfter" || fault === "killLate";
-}
-
-function cloudFailed(what: string): CapstanError {
-  return new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: `cannot ${what}` });
-}
-
-function throttled(): CapstanError {
-  const details = { code: "CLOUD_THROTTLED", source: "cloud", message: "slow down" } as const;
-  return new CapstanError({ ...details, retryable: true });
-}
-
-function lost(call: string): CapstanError {
-  const message = `the answer to a ${call} was lost`;
-  return new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message, ambiguous: true });
 }

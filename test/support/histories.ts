@@ -13,6 +13,8 @@ export type Accident =
   | { readonly kind: "drifts"; readonly pick: number; readonly fields: JsonObject }
   /** The cloud says that it will take it away. */
   | { readonly kind: "leaves"; readonly pick: number }
+  /** Somebody stops it. */
+  | { readonly kind: "stops"; readonly pick: number }
   /** Room for medium hosts goes, or comes back. */
   | { readonly kind: "fills" }
   /** A plain `pulumi refresh`: records are what the cloud shows, and nothing tells any more what an engine was killed in. */
@@ -83,7 +85,7 @@ export const accidents: fc.Arbitrary<Accident> = fc.oneof(
   fc.constant({ kind: "fills" as const }),
   fc.constant({ kind: "refreshes" as const }),
   fc.record({
-    kind: fc.constantFrom("dies" as const, "leaves" as const),
+    kind: fc.constantFrom("dies" as const, "leaves" as const, "stops" as const),
     pick: fc.nat({ max: 9 }),
   }),
   fc.record({
@@ -155,6 +157,7 @@ export async function breachesOf(history: History, setup: LifeSetup = {}): Promi
     tell: (event) => {
       told(event);
       if (event.kind === "committed") life.committed();
+      if (event.kind === "plannedAnew") life.plannedAnew();
     },
   });
   const life = new Life(engine, trace);

@@ -61,6 +61,8 @@ export class Life {
   private readonly drifted = new Set<string>();
   /** Where the words `rollback` first meant to go, until somebody says something else; "" for nothing. */
   private rollbackGoal: string | undefined;
+  /** How often a command has planned anew. */
+  private plansAnew = 0;
 
   constructor(
     private readonly engine: FakeEngine,
@@ -128,10 +130,16 @@ export class Life {
     if (host === undefined) return;
     if (accident.kind === "dies") engine.cloud.kill(host.id);
     else if (accident.kind === "leaves") engine.cloud.announce(host.id);
+    else if (accident.kind === "stops") engine.cloud.halt(host.id);
     else {
       engine.cloud.drift(host.id, accident.fields);
       this.drifted.add(host.id);
     }
+  }
+
+  /** What was shown before tells no more of what follows: another plan does. */
+  plannedAnew(): void {
+    this.plansAnew += 1;
   }
 
   /** An adoption that is committed is where the way back of everything behind it leads. */
@@ -216,6 +224,7 @@ export class Life {
   async quietly(verb: HistoryCommand["verb"], wanted: WantedCluster): Promise<void> {
     const waves = verb === "up" ? await this.wavesShown(wanted) : undefined;
     const since = this.engine.calls.length;
+    const { plansAnew } = this;
     const way = rollbackOf(this.engine.prior).kind;
     const isWreck = this.hasBegunWreck();
     const outcome = await this.run({ verb, wanted, faults: [] });
@@ -241,7 +250,7 @@ export class Life {
       this.blame("a plan is not empty after it was applied");
     } else if (recordAt(this.engine.prior.resources, revisionKey) === undefined) {
       this.blame("what is committed has no record of its own");
-    } else if (waves !== undefined) {
+    } else if (waves !== undefined && this.plansAnew === plansAnew) {
       this.mustHaveFollowed(waves, since);
     }
   }

@@ -12,6 +12,8 @@ export interface Size {
 }
 
 const prompt = "$";
+/** Each look at the screen is a process. */
+const pollMs = 250;
 
 /** A shell in a real terminal that nobody looks at: tmux shows what a person would see. */
 export class Screen {
@@ -73,6 +75,7 @@ export class Screen {
         return fits(text) && text;
       },
       240_000,
+      pollMs,
     ).catch((error: unknown) => {
       throw new Error(`${String(error)}\n${this.text()}`);
     });

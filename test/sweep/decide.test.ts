@@ -331,6 +331,7 @@ describe("the freeze of a sweep", () => {
       Array.from({ length: count }, () => ({
         kind: kind as SweepKind,
         provider: "local",
+        listing: 0,
         resource: resource(),
         reason: "",
       })),

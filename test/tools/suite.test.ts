@@ -87,7 +87,7 @@ describe("the plan of a run of all tests", () => {
     const planned = (parts: readonly number[]) =>
       batchesOf([killed, one], floor, { parts }).map(({ files, seconds }) => [files[0], seconds]);
     assert.deepEqual(planned([0]), [[killed, 20]]);
-    assert.deepEqual(planned([3]), [
+    assert.deepEqual(planned([2]), [
       [one, 90],
       [killed, 20],
     ]);
@@ -114,7 +114,7 @@ describe("what a run begins next", () => {
   });
 
   it("is as much as keeps the processors busy, and one that waits for most beside them", () => {
-    const running = [batch("r", 9, 1.2), batch("s", 9, 1.2)];
+    const running = [batch("r", 9, 1.6), batch("s", 9, 1.6)];
     assert.equal(next([batch("a", 90, 0.9), batch("b", 5, 0.5)], running), "b");
     assert.equal(next([batch("a", 90, 0.9)], running), undefined);
   });

@@ -46,7 +46,19 @@ const phases = {
   running: "ready",
   "shutting-down": "deleting",
   terminated: "gone",
+  stopping: "stopped",
+  stopped: "stopped",
 } as const;
+
+/** Spot instances are asked for once: EC2 starts none again that it has stopped. */
+function phaseOfInstance({ State, InstanceLifecycle }: Instance): Found["phase"] {
+  const phase = phaseOf(State?.Name, phases);
+  return phase === "stopped" && InstanceLifecycle === "spot" ? "failed" : phase;
+}
+
+function standsStill(phase: Found["phase"]): boolean {
+  return phase === "failed" || phase === "stopped";
+}
 
 function failureOf({ State, StateReason }: Instance): NonNullable<Found["failure"]> {
   const reason = StateReason?.Message ?? `it is ${State?.Name ?? "in no state"}`;
@@ -60,9 +72,9 @@ const leftFailure: NonNullable<Found["failure"]> = {
 };
 
 function shownInstance(instance: Instance): Found {
-  const { InstanceId, State, Placement, Tags, SecurityGroups = [], PrivateIpAddress } = instance;
+  const { InstanceId, Placement, Tags, SecurityGroups = [], PrivateIpAddress } = instance;
   const id = must(InstanceId, "InstanceId");
-  const shown = phaseOf(State?.Name, phases);
+  const shown = phaseOfInstance(instance);
   const hasLeft = shown !== "gone" && isLeft(Tags);
   const phase = hasLeft ? "failed" : shown;
   const zone = Placement?.AvailabilityZone;
@@ -71,7 +83,7 @@ function shownInstance(instance: Instance): Found {
     who: whoOf(Tags),
     phase,
     hasLeft: hasLeft || undefined,
-    failure: hasLeft ? leftFailure : phase === "failed" ? failureOf(instance) : undefined,
+    failure: hasLeft ? leftFailure : standsStill(phase) ? failureOf(instance) : undefined,
     spec: present({
       imageId: instance.ImageId,
       instanceType: instance.InstanceType,
@@ -178,6 +190,14 @@ export function instanceCalls(ask: AskEc2): MachineCalls {
       await updateTags(ask, ctx, current, spec);
       await updateAlternatives(ask, ctx, current, choicesText(spec));
       return { ...current, spec };
+    },
+    // While it is still stopping EC2 refuses that, and it is asked again.
+    async start(ctx, current) {
+      await ask(ctx, "StartInstances", (ec2, options) =>
+        ec2.startInstances({ InstanceIds: [current.id] }, options),
+      );
+      const { failure: _stopped, ...started } = current;
+      return { ...started, phase: "pending" };
     },
     remove: (ctx, { id }) =>
       ifThere(

@@ -46,6 +46,11 @@ export function hasFailed({ state, readyMs, failure }: LocalResource): boolean {
   return state === "pending" && failure !== undefined && readyMs === Infinity;
 }
 
+/** Whether the host stands still and boots once it is started. */
+export function isStopped(resource: LocalResource): boolean {
+  return hasFailed(resource) && resource.failure?.reason === stoppedHost.reason;
+}
+
 /** What becomes of a host's readiness when it boots, joins or restarts. */
 export type LocalReadiness = Pick<LocalResource, "joinsMs" | "readySinceMs" | "node">;
 
@@ -142,7 +147,7 @@ export function setBroken(database: DatabaseSync, id: string, failure: Failure):
   setFailed(database, id);
 }
 
-const stoppedHost: Failure = { reason: "local cloud: it is stopped" };
+const stoppedHost: Failure = { reason: "local cloud: it was told to stop" };
 
 /** A host that is there and does not run. */
 export function setStopped(database: DatabaseSync, id: string): void {

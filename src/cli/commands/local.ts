@@ -8,7 +8,7 @@ import {
   isModeOf,
   type RandomFaults,
 } from "../../../providers/local/faults.js";
-import { hasFailed, hasPower } from "../../../providers/local/file/resource.js";
+import { hasFailed, hasPower, isStopped } from "../../../providers/local/file/resource.js";
 import {
   failProgram,
   faultsOf,
@@ -51,6 +51,7 @@ export async function localMachines(
 
 function stateText(host: LocalResource): string {
   const { state, readySinceMs } = host;
+  if (isStopped(host)) return "stopped";
   if (hasFailed(host)) return "failed";
   return state === "running" && readySinceMs === undefined ? "joining" : state;
 }
@@ -77,6 +78,23 @@ export async function localKill(
     { type: "killed", id: victim.id, name: victim.who.name },
     `${victim.id} is terminated`,
   );
+  return exitCodes.done;
+}
+
+/** capstan local stop: stops a simulated host behind the provider's back; it stands, and can be started. */
+export async function localStop(name: string, context: CommandContext): Promise<number> {
+  const { cloud } = context.providers.local;
+  const { id, kind, who, spec } = await findAlive(cloud, name);
+  if (kind !== "LocalHost" || hasPower(spec)) {
+    throw new CapstanError({
+      code: "INVALID_INPUT",
+      source: "user",
+      message: `cannot stop ${id}: only simulated hosts can be stopped`,
+      hint: "capstan local kill ends any resource",
+    });
+  }
+  await cloud.stop(id);
+  say(context, { type: "stopped", id, name: who.name }, `${id} is stopped`);
   return exitCodes.done;
 }
 

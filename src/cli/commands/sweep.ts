@@ -146,7 +146,7 @@ async function sweepAll(
       };
       left.push(
         ...(await removeInWaves(toDelete, {
-          providers: looking.providers,
+          listedBy: look.seen.listings.map(({ by }) => by),
           context: callContext(context.clock, context.interruption.stop, assertHeld),
           timeoutMs: options.timeout * 1000,
           deleted: (item) => {

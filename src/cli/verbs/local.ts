@@ -84,6 +84,12 @@ function addKillAndSet(local: Command): void {
     (await verbs()).localKill(name, options, context),
   );
 
+  const stop = local
+    .command("stop <name>")
+    .description("stop a simulated host behind the provider's back; it keeps all that it has");
+  withExamples(stop, [["capstan local stop web-0", "then capstan up starts it again"]]);
+  does(stop, async ({ context }, name: string) => (await verbs()).localStop(name, context));
+
   const set = local
     .command("set <name> <field=value...>")
     .description("change fields of a resource behind the provider's back");

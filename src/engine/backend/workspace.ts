@@ -23,6 +23,7 @@ import { layoutByProject } from "./new-stack.js";
 import { type BackendObjects, backendObjects } from "./backend-objects.js";
 import { fileBackendRoot, projectName, withoutPasswords } from "./project.js";
 import { makeStateFolder } from "./state-folder.js";
+import { checkpointEndings, stacksAmong } from "./stored-stacks.js";
 import type { UserProject } from "./user-project.js";
 
 interface WorkspaceOptions {
@@ -206,8 +207,7 @@ export class Workspace {
     const folder = this.checkpointFolder();
     if (folder === undefined) return undefined;
     const files = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
-    const names = files.filter((file) => file.isFile()).flatMap(({ name }) => stackOfFile(name));
-    return [...new Set(names)].sort();
+    return stacksAmong(files.filter((file) => file.isFile()).map(({ name }) => name));
   }
 
   private checkpointFolder(): string | undefined {
@@ -334,9 +334,6 @@ export function lockNameIn(project: string, stack: string): string {
   return project === projectName ? stack : `${project}/${stack}`;
 }
 
-/** How the name of a state's file ends: compressed where the user's environment asks Pulumi for that. */
-const checkpointEndings = [".json", ".json.gz", ".json.zst"];
-
 /** Pulumi lives for a second: it need not collect its garbage as if it stayed. Saves 10 to 20 %. */
 const quick = { GOGC: "400" };
 
@@ -350,12 +347,6 @@ const hermetic = {
   PULUMI_IGNORE_AMBIENT_PLUGINS: "1",
   PULUMI_SKIP_CHECKPOINTS: "false",
 };
-
-/** The stack whose state is in a file; none for a backup or metadata beside it. */
-function stackOfFile(name: string): string[] {
-  const ending = checkpointEndings.find((one) => name.endsWith(one));
-  return ending === undefined ? [] : [name.slice(0, -ending.length)];
-}
 
 function writeIfMissing(file: string, text: string): boolean {
   return !existsSync(file) && toldOf(file, () => addFile(file, text));

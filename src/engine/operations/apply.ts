@@ -25,6 +25,7 @@ import { timingOf } from "../../provider/timing.js";
 import { forgetAdoption, isAdopting } from "./adopt.js";
 import { refuseWithoutExternals } from "./externals.js";
 import { areNamesSpent, givenUpAfter, HostsDead, withoutWayBack } from "../run/failures.js";
+import { refusedForRoom } from "../run/late-refusals.js";
 import { observe, type Observation } from "../run/observe.js";
 import { Run } from "../run/run.js";
 import { withUnjoinedMembers } from "../run/unjoined-members.js";
@@ -43,7 +44,8 @@ export interface RequestInfo {
 
 /**
  * Carries out a plan stepwise until its revision is committed and what it supersedes is deleted. Names that the cloud shows
- * to be spent are given up for fresh ones, in another transaction toward the same target, and so are, once, hosts that an earlier command
+ * to be spent are given up for fresh ones, in another transaction toward the same target, so are hosts that it has accepted and has no
+ * room for, where an alternative is left, and so are, once, hosts that an earlier command
  * made and that do not come up. When
  * it fails it is rolled back to the last revision, or to nothing, unless the options or a point of no
  * return forbid it. `state` is what the plan was made from. Throws CANCELLED when interrupted, and what
@@ -60,9 +62,10 @@ export async function applyPlan(
   const result = await new Run(plan, state, options).toTheEnd();
   if (result.kind === "done") return result;
   const failure = failureOf(plan, result);
-  if (areNamesSpent(failure) && plans > lastPlan) {
+  const otherwise = servingOtherwise(failure, result.state, options);
+  if (otherwise !== undefined && plans > lastPlan) {
     const fresh = await planAnew(plan, result.state, failure, options);
-    return applyPlan(fresh, result.state, options, plans - 1);
+    return applyPlan(fresh, result.state, otherwise, plans - 1);
   }
   const late = inheritedOnly(givenUpAfter(failure, result.state), plan);
   const isOverdue = options.clock.now() > plan.transaction.deadlineAtMs;
@@ -80,6 +83,20 @@ export async function applyPlan(
     if (!isCapstanError(error) || !noWayBack.has(error.code)) throw error;
     return { kind: "stopped", result: "forwardOnly", failure: withoutWayBack(failure, error) };
   }
+}
+
+/**
+ * What a next plan goes on with, where other hosts can take the place of those that failed: under fresh names, or as what there is room for.
+ * Undefined: none can. Pure.
+ */
+function servingOtherwise<Options extends RunOptions>(
+  failure: CapstanError | undefined,
+  state: PriorState,
+  options: Options,
+): Options | undefined {
+  if (areNamesSpent(failure)) return options;
+  const withoutRoom = refusedForRoom(options.provider, failure, state, options.withoutRoom);
+  return withoutRoom && { ...options, withoutRoom };
 }
 
 /**
@@ -118,8 +135,8 @@ const noWayBack: ReadonlySet<CapstanError["code"]> = new Set([
   "UNSUPPORTED_CHANGE",
 ]);
 
-/** How often a change is planned, each time with fresh names for those that were spent. */
-const plansForward = 5;
+/** How often a change is planned, each time with fresh names for those that were spent or refused. */
+const plansForward = 8;
 /** How often a rollback is planned anew, when the cloud changes under it. */
 const plansBack = 5;
 /** How a way back was tried before. */
@@ -159,9 +176,12 @@ export async function takeBack(
   }
   const result = await new Run(back, state, options).toTheEnd();
   if (result.kind === "stopped") {
-    const isOvertaken = result.result === "rollBack" || areNamesSpent(result.failure);
-    if (isOvertaken && plans > lastPlan) {
-      return takeBack(result.state, failure, options, { plans: plans - 1 });
+    const otherwise =
+      result.result === "rollBack"
+        ? options
+        : servingOtherwise(result.failure, result.state, options);
+    if (otherwise !== undefined && plans > lastPlan) {
+      return takeBack(result.state, failure, otherwise, { plans: plans - 1 });
     }
     // Others serve in their place, under names that only another plan gives.
     const late = inheritedOnly(givenUpAfter(result.failure, result.state), back);

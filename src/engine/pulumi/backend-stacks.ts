@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { emptyCheckpoint } from "../backend/new-stack.js";
+import { storedStacks } from "../backend/stored-stacks.js";
 import type { PulumiResult } from "./pulumi.js";
 import type { StackKeys } from "../backend/stack-keys.js";
 import type { StackState } from "../backend/state.js";
@@ -10,7 +11,7 @@ export class BackendStacks {
   constructor(
     private readonly workspace: Workspace,
     private readonly keys: StackKeys,
-    /** Runs Pulumi; throws ENGINE_FAILED saying `what` when that fails. */
+    /** Asks Pulumi; throws ENGINE_FAILED saying `what` when that fails, and BAD_STATE when no answer comes in time. */
     private readonly pulumi: (args: readonly string[], what: string) => Promise<PulumiResult>,
   ) {}
 
@@ -58,14 +59,16 @@ export class BackendStacks {
   }
 
   /**
-   * The stacks of the project, in name order. Pulumi reads every state to list them and names none
-   * that it cannot read, so that files are listed without it.
+   * The stacks of the project, in name order. Pulumi reads every state to list them and names none that it cannot read, and
+   * on PostgreSQL it sometimes never ends: wherever names can be read past Pulumi, they are.
    */
   private async all(): Promise<string[]> {
-    const names = this.workspace.stackNames();
+    const { objects, projectName } = this.workspace;
+    const names =
+      this.workspace.stackNames() ?? (objects && (await storedStacks(objects, projectName)));
     if (names !== undefined) return names;
     const listed = await this.pulumi(
-      ["stack", "ls", "--json", "--project", this.workspace.projectName],
+      ["stack", "ls", "--json", "--project", projectName],
       "cannot list stacks",
     );
     const stacks = JSON.parse(listed.stdout) as { name: string }[];

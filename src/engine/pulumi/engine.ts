@@ -8,6 +8,7 @@ import type { Clock } from "../../provider/port.js";
 import type { NotedCluster } from "../../sweep/clusters.js";
 import type { PassProgram } from "../../transaction/registration.js";
 import { isOpen } from "../../records/prior-state.js";
+import { answerInTime } from "./answer-limit.js";
 import { BackendStacks } from "./backend-stacks.js";
 import { dropKeptState, keepState } from "../backend/checkpoint-repair.js";
 import { notedClusters, withRegistry } from "../backend/cluster-registry.js";
@@ -89,7 +90,9 @@ export class Engine {
   constructor(private readonly options: EngineOptions) {
     const { workspace, providers, changes = false, notice } = options;
     const keys = new StackKeys(workspace);
-    this.stacks = new BackendStacks(workspace, keys, (args, what) => this.mustRun(args, what));
+    this.stacks = new BackendStacks(workspace, keys, (args, what) =>
+      answerInTime({ args, what, clock: this.clock }, (late) => this.run(args, { late })),
+    );
     this.recorded = new RecordedStacks({
       workspace,
       providers,
@@ -464,12 +467,12 @@ export class Engine {
     return result;
   }
 
-  /** `stack` of a run that locks it. */
   private run(
     args: readonly string[],
-    { stack, env = {} }: { readonly stack?: string; readonly env?: NodeJS.ProcessEnv } = {},
+    { stack, env = {}, late }: PlainRun = {},
   ): Promise<PulumiResult> {
     const { pulumi, workspace, interruption, guard } = this.options;
+    const kills = [interruption?.kill, late].filter((signal) => signal !== undefined);
     let forget = () => Promise.resolve();
     return runPulumi(
       pulumi,
@@ -478,7 +481,7 @@ export class Engine {
         args,
         env,
         stop: interruption?.stop,
-        kill: interruption?.kill,
+        kill: kills.length > 0 ? AbortSignal.any(kills) : undefined,
         onBegin: async (pid) => {
           this.running = { pid, is: identify(pid) };
           this.options.onEngine?.(pid);
@@ -523,6 +526,14 @@ export class Engine {
 interface SeenLock {
   readonly lock: PulumiLock;
   readonly liveness: Liveness;
+}
+
+interface PlainRun {
+  /** Of a run that locks it. */
+  readonly stack?: string;
+  readonly env?: NodeJS.ProcessEnv;
+  /** Kills it, as an interruption does. */
+  readonly late?: AbortSignal;
 }
 
 interface AttachedRun {

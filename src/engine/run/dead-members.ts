@@ -2,7 +2,7 @@ import { identityOf } from "../../compile/compile.js";
 import { statusOf } from "../../dynamic/recorded.js";
 import { keyOf } from "../../graph/graph.js";
 import type { Observation } from "../../plan/observation.js";
-import { isLost } from "../../provider/failure.js";
+import { isDown } from "../../provider/failure.js";
 import type { Observed } from "../../provider/port.js";
 import { cloudResources, recordedIdentity } from "../../records/prior-state.js";
 import { clusterIn, keepsControlPlane } from "../../records/target.js";
@@ -36,7 +36,7 @@ function recordedDead(
     if (resource.kind !== hostKind || observed === undefined) return [];
     const known = { who: recordedIdentity(resource), status: statusOf(resource.outputs) };
     if (observed === "gone") return [known];
-    return isLost(observed) && !wanted.has(resource.key) ? [{ ...known, observed }] : [];
+    return isDown(observed) && !wanted.has(resource.key) ? [{ ...known, observed }] : [];
   });
 }
 

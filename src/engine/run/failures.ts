@@ -9,9 +9,9 @@ import {
 } from "../../api/error.js";
 import { quoted } from "../../api/quoted.js";
 import { failureReason, lossOf, whyFailed } from "../../provider/failure.js";
-import type { Observed } from "../../provider/port.js";
+import type { Failure, InfrastructureProvider, Observed } from "../../provider/port.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
-import { keyOf, type NodeKey, nodeKey } from "../../graph/graph.js";
+import { keyOf, type NodeKey, nodeKey, nodeKind, nodeName } from "../../graph/graph.js";
 import type { PriorState } from "../../records/prior-state.js";
 import type { GivenUp } from "../../records/transaction.js";
 
@@ -63,6 +63,38 @@ export function areNamesSpent(failure: CapstanError | undefined): boolean {
   );
 }
 
+/**
+ * CLOUD_FAILED: what a pass failed with. A host that the cloud has refused after it had accepted it is dead; of what was to be made after
+ * a refused resource nothing is told but that.
+ */
+export function passFailed(
+  cluster: string,
+  events: readonly ResourceEvent[],
+  { hostKind }: Pick<InfrastructureProvider, "hostKind">,
+): CapstanError {
+  const refused = new Map(
+    events.flatMap(({ refused: need }) => (need === undefined ? [] : [[need.key, need.failure]])),
+  );
+  const calls = events.filter((event) => event.refused === undefined);
+  const isHostsAlone = [...refused.keys()].every((key) => nodeKind(key) === hostKind);
+  if (calls.length === 0 && isHostsAlone) {
+    return hostsDead([...refused].map(([key, failure]) => ({ key, failure })));
+  }
+  return callsFailed(cluster, [...[...refused].map(refusalEvent), ...calls]);
+}
+
+function refusalEvent([key, failure]: readonly [NodeKey, Failure]): ResourceEvent {
+  return {
+    operation: "create",
+    state: "failed",
+    kind: nodeKind(key),
+    name: nodeName(key),
+    message: `the cloud accepted it and then refused it: ${failureReason(failure)}`,
+    code: failure.code ?? "CLOUD_FAILED",
+    retryable: false,
+  };
+}
+
 /** CLOUD_FAILED: the calls of a pass that failed, a line each, with what to do about them. */
 export function callsFailed(cluster: string, events: readonly ResourceEvent[]): CapstanError {
   const hints = [...new Set(events.flatMap(({ hint }) => hint ?? []))];
@@ -97,10 +129,12 @@ function failedCall({
 export function failedToStart(
   hosts: readonly Pick<Observed, "who" | "phase" | "failure">[],
 ): CapstanError {
-  const lost = hosts.map((host) => ({
-    key: nodeKey(host.who.kind, host.who.name),
-    failure: lossOf(host),
-  }));
+  return hostsDead(hosts.map((host) => ({ key: keyOf(host.who), failure: lossOf(host) })));
+}
+
+function hostsDead(
+  lost: readonly { readonly key: NodeKey; readonly failure: Failure | undefined }[],
+): HostsDead {
   const names = lost.map(({ key, failure }) =>
     failure === undefined ? key : `${key} (${failureReason(failure)})`,
   );

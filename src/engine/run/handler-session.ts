@@ -1,9 +1,12 @@
 import { CapstanError } from "../../api/error.js";
+import type { JsonObject } from "../../api/json.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { type BridgeRuntime, CloudResource } from "../../dynamic/cloud-resource.js";
 import type { PlannedUpdates } from "../../dynamic/resuming.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import type { HostBootstrapper } from "../../dynamic/host-bootstrapper.js";
+import { PendingNeeds, type PendingResource } from "../../dynamic/pending-needs.js";
+import type { Removals } from "../../dynamic/removals.js";
 import { Postponement } from "../../dynamic/postponed.js";
 import { OutlivingResource } from "../../dynamic/outliving-resource.js";
 import type { DynamicResource } from "../../dynamic/protocol.js";
@@ -54,7 +57,15 @@ export function callContext(
   return { clock, signal, assertEngineAlive: assertHeld };
 }
 
-export interface StepwiseOptions {
+/** In which order the resources of one engine run are made. */
+interface PassOrder {
+  /** What each is made after. */
+  readonly needs: ReadonlyMap<NodeKey, readonly NodeKey[]>;
+  /** What earlier engine runs have left pending. */
+  readonly pending: readonly PendingResource[];
+}
+
+interface StepwiseOptions {
   readonly provider: InfrastructureProvider;
   readonly clock: Clock;
   /** How long a deletion or a lost answer may take, milliseconds. */
@@ -66,12 +77,18 @@ export interface StepwiseOptions {
   readonly letGo?: ReadonlySet<NodeKey>;
   /** What the plan changes in place in this engine run; absent: nothing. */
   readonly changing?: PlannedUpdates;
+  /** What is made after what in this engine run, and what of it is pending from before; absent: nothing is waited for. */
+  readonly order?: PassOrder;
+  /** As `BridgeRuntime.withoutRoom`. */
+  readonly withoutRoom?: ReadonlyMap<NodeKey, readonly JsonObject[]>;
   /** Ids of what was there before and is marked instead of created. */
   readonly imports?: ReadonlyMap<NodeKey, string>;
   /** As `BridgeRuntime.mode` "records". */
   readonly recordsOnly?: boolean;
   /** Which cloud it is about, where that is known. */
   readonly cloud?: CloudIdentity | undefined;
+  /** As `BridgeRuntime.removals`. */
+  readonly removals?: Removals;
   /** Told of deletions that are put off; without it they are waited for. */
   readonly postponed?: (event: ResourceEvent) => void;
   /** What makes user data for hosts; absent: hosts of the provider take none. */
@@ -83,20 +100,34 @@ export interface StepwiseOptions {
   report(event: ResourceEvent): void;
 }
 
+/** What differs from one engine run of a command to the next. */
+export type SessionOptions = Pick<
+  StepwiseOptions,
+  | "recordsOnly"
+  | "stop"
+  | "recordedTwice"
+  | "changing"
+  | "order"
+  | "withoutRoom"
+  | "assertEngineAlive"
+  | "postponed"
+>;
+
 /**
  * The handlers of one engine run under our own command: they answer once the cloud has accepted,
  * and stop where they can resume when the engine is asked to stop.
  */
 export function stepwiseSession(options: StepwiseOptions): HandlerSession {
-  const { provider, clock, timeoutMs } = options;
+  const { provider, clock, timeoutMs, order } = options;
   const abort = new AbortController();
+  const context: CallContext = {
+    clock,
+    signal:
+      options.stop === undefined ? abort.signal : AbortSignal.any([abort.signal, options.stop]),
+    assertEngineAlive: () => options.assertEngineAlive(),
+  };
   const runtime: BridgeRuntime = omitUndefined({
-    context: {
-      clock,
-      signal:
-        options.stop === undefined ? abort.signal : AbortSignal.any([abort.signal, options.stop]),
-      assertEngineAlive: () => options.assertEngineAlive(),
-    },
+    context,
     mode: options.recordsOnly === true ? "records" : "stepwise",
     readyTimeoutMs: timeoutMs,
     cloud: new SessionCloud(options.cloud),
@@ -105,6 +136,9 @@ export function stepwiseSession(options: StepwiseOptions): HandlerSession {
     letGo: options.letGo,
     changing: options.changing,
     imports: options.imports,
+    needs: order && new PendingNeeds(provider.handlers, context, order.needs, order.pending),
+    withoutRoom: options.withoutRoom,
+    removals: options.removals,
     postponement:
       options.postponed && new Postponement(clock, timingOf(provider), options.postponed),
     bootstrap: options.bootstrap,

@@ -7,6 +7,7 @@ import type { Action, StopResult } from "../../transaction/lifecycle.js";
 import type { StackState } from "../backend/state.js";
 import type { StackEngine } from "../pulumi/engine.js";
 import type { Inventory } from "./inventory.js";
+import type { WithoutRoom } from "./late-refusals.js";
 import type { Observation } from "./observe.js";
 import type { RunEvent } from "./run-event.js";
 import type { KeySource } from "./run-keys.js";
@@ -26,6 +27,8 @@ export interface RunOptions {
   readonly openWorkload?: OpenWorkload;
   /** Where the keys of a cluster come from that has none recorded; absent: it gets none. */
   readonly keys?: KeySource | undefined;
+  /** As what the command was refused hosts for want of room after they were accepted; absent: as nothing. */
+  readonly withoutRoom?: WithoutRoom | undefined;
   /** What Machines are annotated with now, where an API server holds them, or manifests were named; absent: what is recorded counts. */
   readonly liveAnnotations?: MachineAnnotations | undefined;
   readonly report: (event: RunEvent) => void;

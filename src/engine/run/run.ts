@@ -1,6 +1,7 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { filtered, noFilter } from "../../drift/drift-filter.js";
+import { Removals } from "../../dynamic/removals.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
 import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
@@ -24,7 +25,7 @@ import {
   updatesIn,
 } from "../../transaction/pass.js";
 import { engineFailed } from "../pulumi/engine-refusals.js";
-import { callsFailed, isOfStorage, unreadableAfter } from "./failures.js";
+import { isOfStorage, passFailed, unreadableAfter } from "./failures.js";
 import { finishNodes } from "./cluster-nodes.js";
 import { foundNodes, recordedFirst } from "./found-nodes.js";
 import { MemberCare } from "./member-care.js";
@@ -33,6 +34,7 @@ import { payloadsOf } from "./pass-payloads.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { Drains, type OrphanRemoval } from "./drains.js";
+import { passSurroundings } from "./late-refusals.js";
 import { observe, type Observation } from "./observe.js";
 import { type RunOptions, type RunResult, stoppedBy } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
@@ -52,7 +54,7 @@ import { isPassRecorded, livingAs } from "./pass-record.js";
 import { recover, type RecoveryTools } from "./recover.js";
 import { removeLeftovers } from "./remove-leftovers.js";
 import { type Recovery, RecoveryProgress, recoveryEvent } from "./recovery-progress.js";
-import { callContext, type StepwiseOptions, stepwiseSession } from "./handler-session.js";
+import { callContext, type SessionOptions, stepwiseSession } from "./handler-session.js";
 import { withUnjoinedMembers } from "./unjoined-members.js";
 import { Terminations } from "./terminations.js";
 import { waitUntilAvailable, waitUntilGone, type Waits } from "./waits.js";
@@ -81,6 +83,7 @@ export class Run {
   private readonly context: CallContext;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
+  private readonly removals = new Removals();
   private readonly drains: Drains;
   /** What the present pass has deleted, as its calls say, in the words of `livingAs`. */
   private readonly deleted = new Set<string>();
@@ -412,6 +415,7 @@ export class Run {
     const deletions = deletionsIn(allowed);
     const session = this.session(
       omitUndefined({
+        ...passSurroundings(program, plan.target, this.state, this.observed, this.options),
         recordsOnly: allowed.kind === "record" ? true : undefined,
         recordedTwice: recordedTwice(this.state, deletions),
         changing: { by: plan.transaction.number, keys: updatesIn(plan, allowed) },
@@ -433,7 +437,8 @@ export class Run {
     this.mustBeRecorded(allowed, result);
     // What this pass has not come to is asked for before anything is waited for.
     if (how.continues) await waitUntilGone(terminations, this.events, this.waits());
-    if (this.events.length > 0) throw callsFailed(this.goal.cluster, this.events);
+    if (this.events.length > 0)
+      throw passFailed(this.goal.cluster, this.events, this.options.provider);
   }
 
   /** Pulumi says that a pass failed in which something was put off, and would say so of one that it could not write. */
@@ -453,6 +458,7 @@ export class Run {
       bootstrap,
       context: this.context,
       unready: () => this.drains.unready(),
+      isAnyRemovalRefused: () => this.removals.isAnyRefused(this.context),
       recorded: () => this.state,
       observe: () => this.observeInBetween(),
     });
@@ -470,12 +476,7 @@ export class Run {
   }
 
   private session(
-    how: Pick<
-      StepwiseOptions,
-      "recordsOnly" | "stop" | "recordedTwice" | "changing" | "assertEngineAlive" | "postponed"
-    > = {
-      assertEngineAlive: () => this.options.engine.assertAlive(),
-    },
+    how: SessionOptions = { assertEngineAlive: () => this.options.engine.assertAlive() },
   ) {
     const { provider, clock, timeoutMs } = this.options;
     this.events.length = 0;
@@ -490,6 +491,7 @@ export class Run {
       imports: importsOf(this.goal),
       bootstrap: this.bootstrap?.over(() => this.state),
       served: new Set(),
+      removals: this.removals,
       cloud: this.goal.transaction.cloud,
       ...how,
       report: (event) => {
@@ -510,6 +512,6 @@ export class Run {
     if (result.code === 0) return;
     this.options.stop.throwIfAborted();
     if (this.events.length === 0) throw engineFailed(`${what} ${this.goal.stack}`, result);
-    throw callsFailed(this.goal.cluster, this.events);
+    throw passFailed(this.goal.cluster, this.events, this.options.provider);
   }
 }

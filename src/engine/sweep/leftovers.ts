@@ -1,6 +1,6 @@
 import { isCapstanError, messageOf } from "../../api/error.js";
-import type { CallContext, CloudIdentity, InfrastructureProvider } from "../../provider/port.js";
-import { cloudText, isSameCloud, refuseWrongCloud } from "../../provider/same-cloud.js";
+import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
+import { cloudText, isSameCloud } from "../../provider/same-cloud.js";
 import {
   type KnownCluster,
   knownClusters,
@@ -21,7 +21,12 @@ import { notedClusters } from "../backend/cluster-registry.js";
 import { type GoneLeftover, leftByControllers } from "./gone-leftovers.js";
 import type { Engine } from "../pulumi/engine.js";
 import { StackLock } from "../locks/lock.js";
-import { provenCloud } from "../run/observe.js";
+import {
+  boundProvider,
+  type BoundProviders,
+  type ReachedCloud,
+  reachedClouds,
+} from "./reached-clouds.js";
 
 export interface LeftoverOptions {
   readonly engine: Pick<Engine, "readState"> & { readonly stacks: Pick<Engine["stacks"], "list"> };
@@ -53,10 +58,15 @@ export interface LeftoverReport {
   readonly seen: LeftoverReading;
 }
 
+/** What a provider listed, and which one: with the credentials of the process, or with those of a Cluster. */
+interface OwnListing extends Listing {
+  readonly by: InfrastructureProvider;
+}
+
 /** What a second look starts from. */
 interface LeftoverReading {
   readonly views: readonly StackView[];
-  readonly listings: readonly Listing[];
+  readonly listings: readonly OwnListing[];
 }
 
 /** States read at a time: each takes a process of Pulumi's. */
@@ -65,16 +75,17 @@ const readersAtATime = 4;
 /**
  * Reads every stack of the backend, lists what their providers hold, and decides. Changes nothing. The
  * stacks of clusters with leftovers are read again after the listing, so that what was recorded in
- * between is not taken for a leftover. Clusters in another cloud than the one that answers are left alone.
+ * between is not taken for a leftover. Providers are asked with the credentials of the process and with those that Clusters of stacks
+ * name; clusters in another cloud than those that answer are left alone.
  * Throws WRONG_CLOUD when all of a provider's is, and when stacks or registry cannot be listed.
  */
 export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverReport> {
   const noted = notedClusters(options.stateDir);
   const stacks = await options.engine.stacks.list();
-  const views = await readViews(stacks, options, "peek");
+  const { views, bound } = await readViews(stacks, options, "peek");
   const names = usedProviders(noted, options.backend, views);
-  const clouds = await answeringClouds(names, views, options);
-  const { listings, notListed } = await listOwned(names, options);
+  const clouds = await reachedClouds(names, views, bound, options);
+  const { listings, notListed } = await listOwned(clouds, options);
   const reached = views.map((view) => withinReach(view, clouds));
   const elsewhere = reached.filter((view) => view.kind === "read").flatMap(notReached);
   const inside = await leftByControllers(goneClusters(noted, options.backend, views), options);
@@ -101,9 +112,9 @@ export async function findAgain(
     .filter(({ clusterUid }) => about.clusterUids.has(clusterUid))
     .flatMap((cluster) => cluster.stacks);
   if (stacks.length === 0) return before;
-  const read = await readViews([...new Set(stacks)], options, about.locks);
+  const { views: read, bound } = await readViews([...new Set(stacks)], options, about.locks);
   const names = usedProviders([], options.backend, read);
-  const clouds = await answeringClouds(names, read, options);
+  const clouds = await reachedClouds(names, read, bound, options);
   const fresh = read.map((view) => withinReach(view, clouds));
   const renewed = new Set(fresh.map(({ stack }) => stack));
   const views = [...before.seen.views.filter(({ stack }) => !renewed.has(stack)), ...fresh];
@@ -128,17 +139,19 @@ function decided(
   return { items, clusters, unreadable, seen };
 }
 
-function readViews(
+async function readViews(
   stacks: readonly string[],
   { engine, stateDir, context, providers }: LeftoverOptions,
   locks: "peek" | "mine",
-): Promise<StackView[]> {
-  return mapBounded(stacks, readersAtATime, async (stack): Promise<StackView> => {
+): Promise<{ readonly views: StackView[]; readonly bound: BoundProviders }> {
+  const bound = new Map<string, InfrastructureProvider>();
+  const views = await mapBounded(stacks, readersAtATime, async (stack): Promise<StackView> => {
     try {
       const lockedBy = locks === "peek" ? StackLock.holderOf(stateDir, stack) : undefined;
       const state = await engine.readState(stack);
       if (state.fromCopy === true) return { kind: "unreadable", stack, reason: olderText(stack) };
-      const provider = providers.find(({ name }) => name === state.transaction?.target.provider);
+      const provider = boundProvider(state, providers);
+      if (provider !== undefined) bound.set(stack, provider);
       return viewOf(stack, state, { hostKind: provider?.hostKind ?? "", lockedBy });
     } catch (error) {
       context.signal.throwIfAborted();
@@ -146,6 +159,7 @@ function readViews(
       return { kind: "unreadable", stack, reason: error.message };
     }
   });
+  return { views, bound };
 }
 
 /** What an older copy does not record may run all the same. */
@@ -153,51 +167,21 @@ function olderText(stack: string): string {
   return `cannot read the state of ${stack}: it was cut off in writing, and its last good copy may be older than the cloud; capstan up brings it up to date`;
 }
 
-/** By name of the provider; nothing of those that cannot tell. */
-type Clouds = ReadonlyMap<string, CloudIdentity>;
-
-/** Law 12. Throws WRONG_CLOUD when nothing that is recorded of a provider is in the cloud that answers. */
-async function answeringClouds(
-  names: readonly string[],
-  views: readonly StackView[],
-  { providers, context }: LeftoverOptions,
-): Promise<Clouds> {
-  const clouds = new Map<string, CloudIdentity>();
-  for (const name of names) {
-    const provider = providers.find((one) => one.name === name);
-    if (provider?.identity === undefined) continue;
-    const answered = await provenCloud(provider, context, name, undefined).catch(notTold);
-    if (answered === undefined) continue;
-    const recorded = views.flatMap((view) => {
-      const holds = view.kind === "read" && view.holds?.provider === name ? view.holds : undefined;
-      return holds?.cloud === undefined ? [] : [holds.cloud];
-    });
-    if (!recorded.some((one) => isSameCloud(one, answered))) {
-      refuseWrongCloud(`what clusters on ${name} own`, recorded[0], answered);
-    }
-    clouds.set(name, answered);
-  }
-  return clouds;
-}
-
-/** As a provider that cannot be listed: its clusters are left alone, and the report says why. */
-function notTold(error: unknown): undefined {
-  if (!isCapstanError(error) || error.code === "CANCELLED") throw error;
-}
-
 type ReadView = Extract<StackView, { readonly kind: "read" }>;
 
 /** What a stack in another cloud records is no leftover here, and its cluster is not to be swept from here. */
-function withinReach(view: StackView, clouds: Clouds): StackView {
+function withinReach(view: StackView, clouds: readonly ReachedCloud[]): StackView {
   const elsewhere = view.kind === "read" ? cloudElsewhere(view, clouds) : undefined;
   return elsewhere === undefined ? view : { ...view, ...elsewhere };
 }
 
 function cloudElsewhere(
   { holds }: ReadView,
-  clouds: Clouds,
+  clouds: readonly ReachedCloud[],
 ): Pick<ReadView, "busy" | "elsewhere"> | undefined {
-  if (holds?.cloud === undefined || isSameCloud(holds.cloud, clouds.get(holds.provider))) return;
+  if (holds?.cloud === undefined) return;
+  const { cloud, provider } = holds;
+  if (clouds.some((one) => one.name === provider && isSameCloud(cloud, one.cloud))) return;
   const elsewhere = `${holds.cluster} is in ${cloudText(holds.cloud)}, and another cloud answered`;
   return { busy: elsewhere, elsewhere };
 }
@@ -208,13 +192,12 @@ function notReached({ holds, elsewhere }: ReadView): NotListed[] {
 }
 
 async function listOwned(
-  names: readonly string[],
-  { providers, context }: LeftoverOptions,
-): Promise<{ listings: Listing[]; notListed: NotListed[] }> {
-  const listings: Listing[] = [];
+  clouds: readonly ReachedCloud[],
+  { context }: LeftoverOptions,
+): Promise<{ listings: OwnListing[]; notListed: NotListed[] }> {
+  const listings: OwnListing[] = [];
   const notListed: NotListed[] = [];
-  for (const name of names) {
-    const provider = providers.find((one) => one.name === name);
+  for (const { name, provider } of clouds) {
     if (provider?.owned === undefined) {
       const reason =
         provider === undefined
@@ -233,7 +216,7 @@ async function listOwned(
       const { secrets: store } = provider.userData ?? {};
       // Whoever has no right to secrets can still sweep all the rest.
       const secrets = (await store?.kept?.(context).catch(failed)) ?? [];
-      listings.push({ provider: name, resources, secrets });
+      listings.push({ provider: name, resources, secrets, by: provider });
     } catch (error) {
       failed(error);
     }

@@ -12,7 +12,8 @@ import { afterWave, type SweepRemoval } from "../../sweep/waves.js";
 import { mapBounded } from "../../provider/bounded.js";
 
 interface RemovalOptions {
-  readonly providers: readonly InfrastructureProvider[];
+  /** Who has listed what, by the numbers of the listings. */
+  readonly listedBy: readonly InfrastructureProvider[];
   /** It is asked before each deletion whether the caller still holds its locks. */
   readonly context: CallContext;
   /** How long one resource may take to go away, milliseconds. */
@@ -90,10 +91,10 @@ async function removalOf(item: SweepItem, options: RemovalOptions): Promise<Swee
 }
 
 async function remove(item: SweepItem, options: RemovalOptions): Promise<void> {
-  const { provider: name, resource } = item;
-  const { providers, context, timeoutMs } = options;
+  const { provider: name, listing, resource } = item;
+  const { listedBy, context, timeoutMs } = options;
   const { who, id } = resource;
-  const provider = providers.find((one) => one.name === name);
+  const provider = listedBy[listing];
   if (item.isSecret === true) {
     await context.assertEngineAlive();
     // The store compares the marks itself, and whatever is deleted is out of its sight.

@@ -36,6 +36,8 @@ export interface HostDecision {
   readonly policy: UpdatePolicy;
   /** It is not as it is wanted, and stays as it is recorded. */
   readonly isLeft?: true;
+  /** It stands still, and is started. */
+  readonly starts?: true;
 }
 
 /** A host that may exist although no record has it. */

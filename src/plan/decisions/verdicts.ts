@@ -1,6 +1,7 @@
 import type { JsonObject } from "../../api/json.js";
+import { omitUndefined } from "../../api/omit-undefined.js";
 import { nearestChoice, type VerdictGiver } from "../../provider/alternatives.js";
-import { isLost, lossText } from "../../provider/failure.js";
+import { isLost, lossText, stoppedText } from "../../provider/failure.js";
 import type { Verdict } from "../../provider/port.js";
 import { changesOf, type ChangedField } from "../step.js";
 import { hasDrifted, type ObservedResource, type ObservedResources } from "../observation.js";
@@ -24,6 +25,8 @@ export interface Judged {
   readonly stale: boolean;
   /** An earlier change in place of it was not finished: it is changed, also to what it is already. */
   readonly isUnfinished: boolean;
+  /** Why it is to be started; absent: it runs, or never will. */
+  readonly stopped?: string;
 }
 
 /** Whether it is there, and not on its way out: a member that has left its control plane can only go. Pure. */
@@ -57,8 +60,17 @@ export function judge(
       changes: changesOf(verdict, current, asked),
       stale: hasDrifted(observed, record),
       isUnfinished: resource.unfinished || (observed !== "gone" && observed?.halfChanged === true),
+      ...stoppedness(observed, subjectOf(resource)),
     };
   });
+}
+
+function stoppedness(
+  observed: ObservedResource | undefined,
+  subject: string,
+): Pick<Judged, "stopped"> {
+  if (observed === undefined || observed === "gone" || observed.phase !== "stopped") return {};
+  return { stopped: stoppedText(subject, observed) };
 }
 
 /** What reasons call a resource that is theirs. Pure. */
@@ -108,13 +120,26 @@ function goneText(subject: string): string {
 export const goneReason = goneText("its host");
 
 /** What becomes of a node when a recorded resource goes on to serve it. */
-export function serve({ isUnfinished, changes, stale }: Judged) {
-  return {
-    kind: changes.length > 0 || isUnfinished ? ("update" as const) : ("same" as const),
+export function serve({ isUnfinished, stopped, changes, stale }: Judged): Served {
+  const reasons = [...(isUnfinished ? ["an earlier change did not finish"] : []), stopped];
+  const told = reasons.filter((reason) => reason !== undefined);
+  return omitUndefined<Served>({
+    kind: changes.length + told.length > 0 ? "update" : "same",
     changes,
-    reasons: isUnfinished ? ["an earlier change did not finish"] : [],
+    reasons: told,
     stale,
-  };
+    starts: stopped === undefined ? undefined : true,
+  });
+}
+
+/** What becomes of a node whose recorded resource serves on. */
+interface Served {
+  readonly kind: "update" | "same";
+  readonly changes: readonly ChangedField[];
+  readonly reasons: readonly string[];
+  readonly stale: boolean;
+  /** It stands still, and is started. */
+  readonly starts?: true;
 }
 
 /** What becomes of a node whose recorded resource must not be replaced: where it cannot follow it stays as it is. */

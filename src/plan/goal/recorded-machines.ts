@@ -4,7 +4,7 @@ import { providerValue } from "../../api/types.js";
 import type { MachinePlace } from "../../compile/compile.js";
 import { isAnsweredElsewhere, machineQuestion, questionKey } from "../../compile/lookups.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
-import { isLost } from "../../provider/failure.js";
+import { isDown } from "../../provider/failure.js";
 import type { InfrastructureProvider } from "../../provider/port.js";
 import type { RecordedMachine } from "../../sets/expanded.js";
 import { clusterIn, machineKey, type Target, type TargetMachine } from "../../records/target.js";
@@ -92,7 +92,7 @@ function knownDomains(
 
 function lackOf(seen: ObservedResource | undefined): RecordedMachine["missing"] {
   if (seen === undefined || seen === "gone") return undefined;
-  return isLost(seen) ? "health" : seen.missing;
+  return isDown(seen) ? "health" : seen.missing;
 }
 
 /** Recorded hosts that are not gone, by the component that they belong to. */

@@ -16,7 +16,8 @@ import type { Step } from "../step.js";
 type Decision = Pick<
   InfrastructureDecision | HostDecision,
   "kind" | "changes" | "reasons" | "isLeft"
->;
+> &
+  Pick<HostDecision, "starts">;
 
 /** What was decided about each node of a target. Pure. */
 export function decisionsByKey(
@@ -49,7 +50,8 @@ export function stepsToward(
       return [{ kind: kind === "adopt" || kind === "import" ? kind : "create", ...about }];
     }
     const isDisturbed = changes.some(({ disruptive }) => disruptive !== undefined);
-    const step = { kind, changes, ...about } as const;
+    const starts = decision.starts === true ? ({ starts: true } as const) : {};
+    const step = { kind, changes, ...about, ...starts } as const;
     return drains && isDisturbed && node.kind === provider.hostKind
       ? [{ ...step, drains: true }]
       : [step];

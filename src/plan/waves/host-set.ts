@@ -50,6 +50,8 @@ export interface WantedHost {
   readonly isQuiet: boolean;
   /** Its pods move away before it is changed. */
   readonly drains: boolean;
+  /** It stands still, and its change makes it run. */
+  readonly starts: boolean;
   /** Something that lives with it was made and is not ready: a volume, its place behind a load balancer. */
   readonly incomplete: boolean;
   readonly available: boolean;
@@ -113,6 +115,7 @@ export function hostSetOf(
         open,
         isQuiet: step !== undefined && isQuiet(step),
         drains: step !== undefined && isDraining(step),
+        starts: step?.kind === "update" && step.starts === true,
         incomplete: incomplete.has(host),
         available: open !== "create" && serves,
         isIll: controlPlane && ill.some((one) => isHostOf(name, nodeName(one))),

@@ -37,7 +37,9 @@ export function heldByEtcd(
   { hosts, leaving, etcd, own }: HostSet,
 ): Extract<Round, { kind: "waitForEtcd" }> | undefined {
   const touched = hosts.filter(({ controlPlane, host }) => controlPlane && keys.includes(host));
-  const disturbed = touched.filter(({ open, isQuiet }) => open === "update" && !isQuiet);
+  const disturbed = touched.filter(
+    ({ open, isQuiet, starts }) => open === "update" && !isQuiet && !starts,
+  );
   const old = leaving.filter(({ controlPlane, host }) => controlPlane && deletions.includes(host));
   const succeeded = touched.filter(({ open }) => open === "create").map(({ name }) => name);
   if (!commits && disturbed.length + old.length + succeeded.length === 0) return undefined;
@@ -70,6 +72,9 @@ export function roundOf({ hosts, leaving, isFirst, oneBegins, etcd }: HostSet): 
   ) {
     return change([], old, "a control plane that never ran goes first");
   }
+  // None of them serves, and others may need them for a majority before they serve again.
+  const stopped = open.filter(({ starts }) => starts);
+  if (stopped.length > 0) return change(stopped, [], "members that stand still are started");
   const waiting = unavailable(members);
   const ailing = etcd.filter(({ host, votes }) => votes && host && waiting.includes(host));
   if (ailing.length > 0 && ailing.length === waiting.length && ailing.every(isIll)) {

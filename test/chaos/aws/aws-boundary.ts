@@ -95,11 +95,6 @@ const quotaCodes: Readonly<Record<string, string>> = {
   "secretsmanager:CreateSecret": "LimitExceededException",
 };
 
-/** Whether an account can have too many of what an action makes. */
-export function hasQuota(action: string): boolean {
-  return quotaCodes[action] !== undefined;
-}
-
 const throttled = (action: string) =>
   action.startsWith("ec2:") ? "RequestLimitExceeded" : "Throttling";
 

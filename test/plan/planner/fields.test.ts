@@ -1,10 +1,5 @@
 import assert from "node:assert/strict";
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
-import {
-  type IgnorableField,
-  ignorableFields,
-  type ProviderSpecs,
-} from "../../../src/api/provider-specs.js";
 import type { Desired } from "../../../src/api/types.js";
 import type { GraphNode } from "../../../src/graph/graph.js";
 import type { InfrastructureProvider } from "../../../src/provider/port.js";
@@ -176,29 +171,4 @@ describe("the networks of a Cluster", () => {
     await engine.settle(desired);
     assert.deepEqual(await planned(engine, desired), nothing);
   });
-});
-
-describe("every field of a Machine that a provider may ignore", () => {
-  const values: Readonly<Record<IgnorableField, unknown>> = {
-    "versions.containerRuntime": { name: "containerd", version: "1.7.28" },
-    roles: ["Master", "Node"],
-    configSource: { configMap: { name: "a", namespace: "b", kubeletConfigKey: "c" } },
-    "metadata.labels": { tier: "front" },
-    "metadata.annotations": { owner: "somebody" },
-    taints: [{ key: "dedicated", effect: "NoSchedule" }],
-  };
-  const member = withVersions(machine("cp"), { kubelet: "1.34.2", controlPlane: "1.34.2" });
-  for (const field of ignorableFields) {
-    it(`is an input of the local cloud's host: ${field}`, async () => {
-      const { ignores }: ProviderSpecs["machineSpec"] = localProvider().machineSpec;
-      assert.equal(ignores, undefined);
-      const engine = await FakeEngine.running(desiredOf([cluster(), member]));
-      const object = changed(member, ["spec", ...field.split(".")], values[field]);
-      const { machines } = await engine.plan(desiredOf([cluster(), object]));
-      assert.deepEqual(
-        machines.map(({ kind, changes }) => [kind, changes.length]),
-        [["update", 1]],
-      );
-    });
-  }
 });

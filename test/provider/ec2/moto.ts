@@ -72,19 +72,6 @@ export class Moto {
     return { ec2: new EC2(this.settings), sts: new STS(this.settings) };
   }
 
-  /** Makes an instance profile without a role: instances can have no other. */
-  async makeInstanceProfile(name: string): Promise<void> {
-    const body = new URLSearchParams({
-      Action: "CreateInstanceProfile",
-      InstanceProfileName: name,
-      Version: "2010-05-08",
-    });
-    // moto reads the service from it, and verifies nothing.
-    const authorization = `AWS4-HMAC-SHA256 Credential=moto/20260101/${region}/iam/aws4_request, SignedHeaders=host, Signature=0`;
-    const { ok } = await fetch(this.endpoint, { method: "POST", headers: { authorization }, body });
-    assert.ok(ok, `moto makes the instance profile ${name}`);
-  }
-
   /** Everything is gone, and the account as new, with other ids. */
   async reset(): Promise<Account> {
     const { ok } = await fetch(`${this.endpoint}/moto-api/reset`, { method: "POST" });

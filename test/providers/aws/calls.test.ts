@@ -288,8 +288,38 @@ describe("an instance", () => {
     const presence = await handler.locate(ctx, who, "i-1");
     assert.ok(presence.found === "one");
     const { phase, failure: why, spec } = presence.resource;
-    assert.deepEqual([phase, why], ["failed", { code: "QUOTA", reason: "the words of EC2" }]);
+    assert.deepEqual([phase, why], ["stopped", { code: "QUOTA", reason: "the words of EC2" }]);
     assert.deepEqual(spec["groupIds"], ["sg-2", "sg-1"]);
+  });
+
+  it("is started where it stands still, but for a spot instance", async () => {
+    const who = someone("AwsInstance");
+    const asked: unknown[] = [];
+    const at = (state: string, more: object = {}) => ({
+      ...launched,
+      State: { Name: state },
+      Tags: markTagsOf(who),
+      ...more,
+    });
+    const shown = async (instance: object) => {
+      const { handler } = handlerOf("AwsInstance", {
+        describeInstances: () => ({ Reservations: [{ Instances: [instance] }] }),
+        startInstances: (input) => {
+          asked.push(input);
+          return {};
+        },
+      });
+      const presence = await handler.locate(ctx, who, "i-1");
+      assert.ok(presence.found === "one");
+      return { handler, current: presence.resource };
+    };
+    assert.equal((await shown(at("stopping"))).current.phase, "stopped");
+    const spot = await shown(at("stopped", { InstanceLifecycle: "spot" }));
+    assert.equal(spot.current.phase, "failed");
+    const { handler, current } = await shown(at("stopped"));
+    const started = await handler.start?.(ctx, current);
+    assert.deepEqual([started?.phase, started?.failure], ["pending", undefined]);
+    assert.deepEqual(asked, [{ InstanceIds: [current.id] }]);
   });
 });
 

@@ -272,6 +272,19 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     assert.match((await sandbox.capstan(0, "drift", stack)).stdout, /No drift/);
   };
 
+  /** An instance that a person has stopped is the same one afterwards. */
+  const isStarted = async () => {
+    const [InstanceId = ""] = await worker();
+    await account.ec2.stopInstances({ InstanceIds: [InstanceId] });
+    const { stdout } = await sandbox.capstan(2, "drift", stack);
+    assert.match(stdout, /1 stopped; 1 to be corrected/);
+    assert.match(stdout, /it is started/);
+    const before = account.lastCall;
+    await sandbox.up();
+    assert.ok((await worker()).includes(InstanceId));
+    assert.deepEqual([account.madeAfter(before), account.removedAfter(before)], [{}, {}]);
+  };
+
   /** Workers, members and all that they share go; what was there before is there. */
   const leavesNothing = async () => {
     assert.equal((await worker()).length, 2);
@@ -288,6 +301,7 @@ describe("a cluster on AWS that a program makes, the watch loop keeps and a dest
     await isChangedByPulumi();
     await isOpenedByController();
     await isHealed();
+    await isStarted();
     await leavesNothing();
   });
 });

@@ -75,6 +75,33 @@ describe("a local cloud that accepts first", () => {
     await cloud.terminate(networkId);
   });
 
+  it("refuses a removal that it has accepted, and carries the next one out", async () => {
+    const { id } = await makeHost("h");
+    clock.advance(10);
+    await cloud.addFault({ call: "terminate", mode: "keeps", ms: 300 });
+    const handler = handlerOf("LocalHost");
+    const presence = await handler.locate(context, who("LocalHost", "h"), id);
+    assert.ok(presence.found === "one");
+    const { operation = "" } = (await handler.remove(context, presence.resource)) ?? {};
+    assert.deepEqual(await handler.poll(context, operation), { state: "running" });
+    clock.advance(301);
+    const outcome = await handler.poll(context, operation);
+    assert.ok(outcome.state === "failed" && outcome.failure.code === "IN_USE");
+    assert.equal((await cloud.get(id))?.state, "running");
+    assert.equal(await handler.remove(context, presence.resource), undefined);
+    assert.equal((await cloud.get(id))?.state, "terminated");
+  });
+
+  it("makes nothing on a host that is only accepted", async () => {
+    await cloud.addFault({ call: "create", mode: "accepts", ms: 1_000 });
+    const { id } = await makeHost("h");
+    const volume = () =>
+      handlerOf("LocalVolume").create(context, who("LocalVolume", "v"), { hostId: id, gib: 1 });
+    await assert.rejects(volume(), failsWith("NOT_YET_USABLE"));
+    clock.advance(1_001);
+    assert.equal((await volume()).phase, "ready");
+  });
+
   it("keeps a host while it is registered somewhere, unless it is killed or that is nobody's", async () => {
     const [first, second, third] = [await makeHost("a"), await makeHost("b"), await makeHost("c")];
     clock.advance(10);

@@ -6,112 +6,45 @@ import { basename, join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import {
   AppsV1Api,
-  CoreV1Api,
-  KubeConfig,
+  type CoreV1Api,
   PatchStrategy,
-  PolicyV1Api,
   setHeaderOptions,
 } from "@kubernetes/client-node";
-import { kubernetesVersion, previousKubernetesVersion } from "#kubernetes";
-import { LocalCloud } from "../../../providers/local/cloud.js";
-import { HostFolder, portsIn } from "../../../providers/local/nodes/host-folder.js";
-import { HttpsClient } from "../../../providers/local/nodes/https-client.js";
-import { etcdCredentialsIn } from "../../../providers/local/nodes/member-keys.js";
+import { kubernetesVersion } from "#kubernetes";
+import { portsIn } from "../../../providers/local/nodes/host-folder.js";
 import { memberPrograms } from "../../../providers/local/nodes/member-programs.js";
 import { processesNaming } from "../../../providers/local/nodes/processes-naming.js";
-import { apiVersion } from "../../../src/api/schema.js";
-import { issueCertificate } from "../../../src/bootstrap/certificates/certificate.js";
-import type { NodeReport } from "../../../src/provider/port.js";
-import type { DriftDocument } from "../../../src/report/drift-schema.js";
-import { systemClock } from "../../../src/provider/clock.js";
-import { Sandbox } from "../../scenario/sandbox.js";
+import type { Sandbox } from "../../scenario/sandbox.js";
 import { loseFolder } from "../../support/folders.js";
 import { until } from "../../scenario/until.js";
-import { ObjectChanges } from "../../support/object-changes.js";
-import { laptop, type LaptopMachine } from "./laptop-objects.js";
-import { isWorker, serves, stateOf, toldBy } from "./worker-courses.js";
+import { LaptopCluster, stack } from "./laptop-cluster.js";
+import type { LaptopMachine } from "./laptop-objects.js";
+import { testWorkersInPlace } from "./workers-in-place.js";
 
-interface EtcdMembers {
-  readonly members: readonly { readonly name?: string; readonly isLearner?: boolean }[];
-}
-
-/** What `describe --json` says of hosts. */
-interface ToldCluster {
-  readonly machines: readonly {
-    readonly hosts: readonly {
-      readonly name: string;
-      readonly node: NodeReport;
-      readonly drift: readonly object[];
-    }[];
-  }[];
-}
-
-const stack = "default/laptop";
-/** Of kubelets, which may be older than the control plane. */
-const older = "1.34.2";
 const mergePatch = setHeaderOptions("Content-Type", PatchStrategy.MergePatch);
 const programs = new Set([...memberPrograms, basename(process.execPath)]);
 
 describe("a cluster of processes of this machine", function () {
   this.timeout(10 * 60_000);
+  let cluster: LaptopCluster;
   let sandbox: Sandbox;
   let folders: string;
-  let config: KubeConfig;
   let core: CoreV1Api;
 
-  const nodes = async () => {
-    const { items } = await core.listNode();
-    const ready = items.filter((node) =>
-      node.status?.conditions?.some(({ type, status }) => type === "Ready" && status === "True"),
-    );
-    return ready.map(({ metadata, status }) => ({
-      name: metadata?.name ?? "",
-      version: status?.nodeInfo?.kubeletVersion,
-      isMember: "node-role.kubernetes.io/control-plane" in (metadata?.labels ?? {}),
-    }));
-  };
-  /** As the cloud's file has it. */
-  const readyMembers = async () => {
-    const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
-    const found = await cloud.everything();
-    cloud.close();
-    return found.filter(
-      ({ spec, readySinceMs, state }) =>
-        spec["role"] === "controlPlane" && state === "running" && readySinceMs !== undefined,
-    ).length;
-  };
-  const hostFolders = () =>
-    readdirSync(folders).filter((name) => portsIn(join(folders, name)) !== undefined);
-  /** Of etcd, by any member: names, learners left out. */
-  const voters = async () => {
-    const path = hostFolders()
-      .map((name) => join(folders, name))
-      .find((one) => existsSync(join(one, "etcd")))!;
-    const server = `127.0.0.1:${portsIn(path)!.etcd}`;
-    const etcd = new HttpsClient(server, etcdCredentialsIn(new HostFolder(path)));
-    const { members } = await etcd.post<EtcdMembers>("/v3/cluster/member/list", {});
-    etcd.close();
-    return members.filter(({ isLearner }) => isLearner !== true).map(({ name }) => name);
-  };
-
-  /** What the manifests say. */
-  let version = previousKubernetesVersion;
+  const nodes = () => cluster.nodes();
+  const voters = () => cluster.voters();
 
   before(async () => {
-    sandbox = await Sandbox.make({ objects: laptop(version) });
-    folders = `${sandbox.cloudFile}.hosts`;
-    await sandbox.up();
-    const file = join(sandbox.folder, "admin.conf");
-    await sandbox.capstan(0, "kubeconfig", stack, "--out", file);
-    config = new KubeConfig();
-    config.loadFromFile(file);
-    core = config.makeApiClient(CoreV1Api);
+    cluster = await LaptopCluster.make();
+    ({ sandbox, folders } = cluster);
+    await cluster.start();
+    ({ core } = cluster);
   });
   after("it leaves no process, port or file when it is destroyed", async () => {
     try {
-      const ports = hostFolders().flatMap((name) =>
-        Object.values<number>({ ...portsIn(join(folders, name)) }),
-      );
+      const ports = cluster
+        .hostFolders()
+        .flatMap((path) => Object.values<number>({ ...portsIn(path) }));
       assert.equal(ports.length, 5 * 6);
       await sandbox.capstan(0, "destroy", stack, "--yes");
       assert.deepEqual(processesNaming(folders, programs), []);
@@ -128,7 +61,7 @@ describe("a cluster of processes of this machine", function () {
       found.map(({ isMember }) => isMember),
       [true, true, true, false, false],
     );
-    assert.ok(found.every((node) => node.version === `v${version}`));
+    assert.ok(found.every((node) => node.version === `v${cluster.version}`));
     assert.deepEqual(
       (await voters()).toSorted(),
       found.slice(0, 3).map(({ name }) => name),
@@ -150,8 +83,8 @@ describe("a cluster of processes of this machine", function () {
         await pause(100);
       }
     })();
-    version = kubernetesVersion;
-    sandbox.writeObjects(laptop(version));
+    cluster.version = kubernetesVersion;
+    cluster.write();
     await sandbox.up();
     isDone = true;
     await writing;
@@ -162,18 +95,14 @@ describe("a cluster of processes of this machine", function () {
       [],
     );
     assert.ok(written.length > 50, `${written.length} writes`);
-    assert.ok((await nodes()).every((node) => node.version === `v${version}`));
+    assert.ok((await nodes()).every((node) => node.version === `v${cluster.version}`));
   });
 
   it("touches no member while the etcd of another one stands still or finds its disk full, and goes on once it has room", async () => {
     // Only the first member is to change, and another one is ill.
-    const objects = laptop(version) as { metadata: { name: string }; spec: LaptopMachine }[];
-    const changed = objects.find(({ metadata }) => metadata.name === "cp-0")!;
-    changed.spec.providerSpec.value.tags = { care: "taken" };
+    cluster.tags = { care: "taken" };
     const hostOf = async (machine: string) => {
-      const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
-      const all = await cloud.everything();
-      cloud.close();
+      const all = await cluster.everything();
       return all.find(
         ({ who, state }) => who.name.startsWith(`${machine}-`) && state === "running",
       )!;
@@ -183,7 +112,8 @@ describe("a cluster of processes of this machine", function () {
     const pids = () => processesNaming(join(folders, id), new Set(["etcd"]));
     const etcd = (fault: string) =>
       sandbox.capstan(0, "local", "fault", "etcd", fault, "--name", "cp-1");
-    sandbox.writeObjects(objects);
+    cluster.write();
+    assert.equal(await isTagged(), false);
     await etcd("hang");
     const command = sandbox.startUp();
     try {
@@ -208,56 +138,6 @@ describe("a cluster of processes of this machine", function () {
     const { code, stderr } = await command.finished;
     assert.equal(code, 0, stderr);
     assert.ok(await isTagged());
-    sandbox.writeObjects(laptop(version));
-    await sandbox.up();
-  });
-
-  it("tells of a member whose certificates expire sooner than its Cluster wants, and would replace it", async () => {
-    const objects = laptop(version) as { kind: string; metadata: { annotations?: object } }[];
-    const wish = { "capstan.dev/certificates-expiry-days": "30" };
-    for (const { kind, metadata } of objects) if (kind === "Cluster") metadata.annotations = wish;
-    sandbox.writeObjects(objects);
-    await sandbox.up();
-    await sandbox.capstan(0, "drift", stack);
-    const path = hostFolders()
-      .map((name) => join(folders, name))
-      .find((one) => existsSync(join(one, "etcd")))!;
-    const folder = new HostFolder(path);
-    const files = ["crt", "key"].map((kind) => `pki/etcd/server.${kind}`);
-    const before = files.map((file) => folder.read(file));
-    const authority = {
-      certificatePem: folder.read("pki/etcd/ca.crt"),
-      privateKeyPem: folder.read("pki/etcd/ca.key"),
-    };
-    const nowMs = Date.now();
-    const { certificatePem, privateKeyPem } = await issueCertificate(authority, {
-      commonName: "etcd",
-      usages: ["client", "server"],
-      algorithm: "ECDSA-P256",
-      organizations: [],
-      dnsNames: ["localhost"],
-      ipAddresses: ["127.0.0.1"],
-      validity: { fromMs: nowMs - 60_000, untilMs: nowMs + 20 * 24 * 3_600_000 },
-    });
-    try {
-      // Etcd reads its files anew with every connection.
-      for (const [at, text] of [certificatePem, privateKeyPem].entries()) {
-        folder.write(files[at]!, text);
-      }
-      const { stdout } = await sandbox.capstan(2, "drift", stack, "--format", "json");
-      const { clusters } = JSON.parse(stdout) as DriftDocument;
-      assert.deepEqual(
-        clusters[0]?.items.map((one) => `${one.class} ${one.decision} ${one.how ?? ""}`),
-        ["expiring correct replace"],
-      );
-      const plan = await sandbox.plan(2);
-      assert.match(plan.stdout, /its certificates expire on \d{4}-.*, and 30 days before that/);
-    } finally {
-      for (const [at, text] of before.entries()) folder.write(files[at]!, text);
-    }
-    await sandbox.capstan(0, "drift", stack);
-    sandbox.writeObjects(laptop(version));
-    await sandbox.up();
   });
 
   it("gets another member in the place of one that was killed, also in etcd", async () => {
@@ -274,9 +154,7 @@ describe("a cluster of processes of this machine", function () {
   });
 
   it("starts the programs of a member again, and a host that has lost all its processes", async () => {
-    const folder = hostFolders()
-      .map((name) => join(folders, name))
-      .find((one) => existsSync(join(one, "etcd")))!;
+    const folder = cluster.memberFolders()[0]!;
     const own = () => processesNaming(folder, new Set([basename(process.execPath)]));
     // All of them, then the host's own process alone, whose programs go on without it.
     for (const victims of [() => processesNaming(folder, programs), own]) {
@@ -297,14 +175,10 @@ describe("a cluster of processes of this machine", function () {
     // It listens a moment after it runs.
     const isWhole = async () => (await voters().catch(() => [])).length === 3;
     await until("etcd is whole", isWhole, undefined, 500);
-    await until("it is ready", async () => (await readyMembers()) === 3, undefined, 500);
+    await until("it is ready", async () => (await cluster.readyMembers()) === 3, undefined, 500);
   });
 
   it("never begins a second time: a member whose disk is gone has ended, and gets another one in its place", async () => {
-    const disks = () =>
-      hostFolders()
-        .map((name) => join(folders, name))
-        .filter((one) => existsSync(join(one, "etcd")));
     const acknowledged: string[] = [];
     const write = async () => {
       const name = `before-${acknowledged.length}`;
@@ -313,10 +187,10 @@ describe("a cluster of processes of this machine", function () {
     };
     await write();
     // The first one of the list of members that a new one asks, and another.
-    const cloud = new LocalCloud(sandbox.cloudFile, systemClock);
-    const all = await cloud.everything();
-    cloud.close();
-    const members = all.filter(({ id }) => disks().includes(join(folders, id)));
+    const disks = cluster.memberFolders();
+    const members = (await cluster.everything()).filter(({ id }) =>
+      disks.includes(join(folders, id)),
+    );
     const [first = "", second = ""] = members
       .toSorted((one, other) => (one.who.name < other.who.name ? -1 : 1))
       .map(({ id }) => join(folders, id));
@@ -343,47 +217,6 @@ describe("a cluster of processes of this machine", function () {
     await sandbox.plan(0);
   });
 
-  it("tells of Machines what their Nodes say, also where these run otherwise than they shall", async () => {
-    const { items } = await core.listNode();
-    const node = items.find(({ metadata }) => metadata?.name?.startsWith("workers"))!;
-    const name = node.metadata?.name ?? "";
-    const told = async () => {
-      const { stdout } = await sandbox.capstan(0, "--json", "describe", stack);
-      const { machines } = JSON.parse(stdout) as ToldCluster;
-      return machines.flatMap(({ hosts }) => hosts).find((host) => host.name === name)!;
-    };
-    const { node: said, drift } = await told();
-    assert.deepEqual(
-      [said.kubelet, said.name, said.uid, said.addresses, drift],
-      [
-        version,
-        name,
-        node.metadata?.uid,
-        node.status?.addresses?.map(({ type, address }) => ({ type, address })),
-        [],
-      ],
-    );
-    // A host that says nothing more leaves its Node as somebody else has it.
-    const kubelet = (fault: string) =>
-      sandbox.capstan(0, "local", "fault", "kubelet", fault, "--name", name);
-    await kubelet("hang");
-    try {
-      const body = [{ op: "replace", path: "/status/nodeInfo/kubeletVersion", value: "v1.33.9" }];
-      await core.patchNodeStatus({ name, body });
-      const { stdout } = await sandbox.capstan(2, "drift", stack);
-      assert.match(stdout, /node\.kubelet \S+ -> 1\.33\.9/);
-      const [field] = (await told()).drift;
-      assert.deepEqual(field, { path: "node.kubelet", recorded: version, seen: "1.33.9" });
-      // Told, and never acted upon.
-      await sandbox.plan(0);
-    } finally {
-      await kubelet("goOn");
-    }
-    const isBack = async () => (await told()).drift.length === 0;
-    await until("its host says again what it runs", isBack, undefined, 500);
-    await sandbox.capstan(0, "drift", stack);
-  });
-
   it("has Nodes that bear what their Machines want, also what no kubelet may give itself, beside what others put there", async () => {
     const role = "node-role.kubernetes.io/web";
     const workers = async () => {
@@ -391,7 +224,7 @@ describe("a cluster of processes of this machine", function () {
       return items.filter(({ metadata }) => metadata?.name?.startsWith("workers"));
     };
     const of = (mark: { labels?: Record<string, string>; taints?: object[] }) => {
-      const objects = laptop(version) as { kind: string; spec: LaptopMachine }[];
+      const objects = cluster.objects() as { kind: string; spec: LaptopMachine }[];
       for (const { kind, spec } of objects) {
         if (kind !== "MachineDeployment") continue;
         Object.assign(spec.template!.spec, {
@@ -402,7 +235,7 @@ describe("a cluster of processes of this machine", function () {
       return objects;
     };
     const taint = { key: "dedicated", value: "web", effect: "NoSchedule" };
-    sandbox.writeObjects(of({ labels: { [role]: "" }, taints: [taint] }));
+    cluster.write(of({ labels: { [role]: "" }, taints: [taint] }));
     await sandbox.up();
     const marked = await workers();
     assert.ok(marked.length > 0);
@@ -422,7 +255,7 @@ describe("a cluster of processes of this machine", function () {
     assert.ok((await workers()).every((node) => node.metadata?.labels?.[role] === ""));
     const body = { metadata: { labels: { "example.org/theirs": "1" } } };
     await core.patchNode({ name: metadata?.name ?? "", body }, mergePatch);
-    sandbox.writeObjects(of({}));
+    cluster.write();
     await sandbox.up();
     const after = await workers();
     assert.ok(after.every((node) => node.metadata?.labels?.[role] === undefined));
@@ -431,8 +264,6 @@ describe("a cluster of processes of this machine", function () {
     );
     const [first] = after.filter((node) => node.metadata?.uid === metadata?.uid);
     assert.equal(first?.metadata?.labels?.["example.org/theirs"], "1");
-    sandbox.writeObjects(laptop(version));
-    await sandbox.up();
   });
 
   it("runs pods until they are deleted, and moves those of a host that goes", async () => {
@@ -447,7 +278,7 @@ describe("a cluster of processes of this machine", function () {
     const labels = { app: "web" };
     const containers = [{ name: "web", image: "example.org/web:1" }];
     const template = { metadata: { labels }, spec: { containers } };
-    const apps = config.makeApiClient(AppsV1Api);
+    const apps = cluster.config.makeApiClient(AppsV1Api);
     const named = { namespace: "default", name: "web" };
     const spec = { replicas: 4, selector: { matchLabels: labels }, template };
     await apps.createNamespacedDeployment({ ...named, body: { metadata: { name: "web" }, spec } });
@@ -459,199 +290,17 @@ describe("a cluster of processes of this machine", function () {
     await apps.patchNamespacedDeployment({ ...named, body: { spec: { replicas: 2 } } }, mergePatch);
     await until("2 pods have ended", () => running(2), undefined, 500);
     const before = new Set((await nodes()).map(({ name }) => name));
-    sandbox.writeObjects(laptop(version, { value: { size: "medium" } }));
+    cluster.workers = { value: { size: "medium" } };
+    cluster.write();
     await sandbox.up();
     // Those that were evicted last come up on another host a moment later.
     await until("2 pods run again", () => running(2), undefined, 500);
     for (const { node } of await pods()) assert.ok(!before.has(node), node);
     await apps.deleteNamespacedDeployment(named);
     await until("none is left", () => running(0), undefined, 500);
-    sandbox.writeObjects(laptop(version));
-    await sandbox.up();
   });
 
-  it("gives a Machine another host whose Node does not answer for too long, and none while too many do not", async () => {
-    const check = {
-      apiVersion,
-      kind: "MachineHealthCheck",
-      metadata: { name: "workers" },
-      spec: {
-        clusterName: "laptop",
-        selector: { matchLabels: { set: "workers" } },
-        checks: {
-          unhealthyNodeConditions: [{ type: "Ready", status: "Unknown", timeoutSeconds: 3 }],
-        },
-        remediation: { triggerIf: { unhealthyLessThanOrEqualTo: 1 } },
-      },
-    };
-    sandbox.writeObjects([...laptop(version), check]);
-    await sandbox.up();
-    const workers = hostFolders()
-      .map((name) => join(folders, name))
-      .filter((one) => !existsSync(join(one, "etcd")));
-    const kubelet = (fault: string, host = "") =>
-      sandbox.capstan(0, "local", "fault", "kubelet", fault, "--name", basename(host));
-    const readyNodes = async () => (await nodes()).length;
-    const before = (await nodes()).map(({ name }) => name);
-    const unhealthy = async () => {
-      const { stdout } = await sandbox.capstan(2, "drift", stack, "--format", "json");
-      const { clusters } = JSON.parse(stdout) as DriftDocument;
-      return (clusters[0]?.items ?? []).map((one) => `${one.class} ${one.decision}`);
-    };
-    for (const host of workers) await kubelet("hang", host);
-    await until("both Nodes are silent", async () => (await readyNodes()) === 3, 120_000, 1_000);
-    await pause(5_000);
-    assert.deepEqual(await unhealthy(), ["unhealthy report", "unhealthy report"]);
-    const { stdout: told } = await sandbox.capstan(0, "describe", stack);
-    assert.match(told, /is unhealthy by MachineHealthCheck workers: its Node says Ready=Unknown/);
-    await sandbox.up();
-    assert.equal(await readyNodes(), 3);
-
-    await kubelet("goOn", workers[0]);
-    await until("one answers again", async () => (await readyNodes()) === 4, undefined, 1_000);
-    assert.deepEqual(await unhealthy(), ["unhealthy correct"]);
-    const { stdout } = await sandbox.plan(2);
-    assert.match(stdout, /MachineHealthCheck workers: its Node says Ready=Unknown since \d{4}-/);
-    await sandbox.up();
-    const after = (await nodes()).map(({ name }) => name);
-    assert.equal(after.length, 5);
-    assert.equal(after.filter((name) => !before.includes(name)).length, 1);
-    assert.deepEqual(processesNaming(workers[1] ?? "", programs), []);
-    sandbox.writeObjects(laptop(version));
-    await sandbox.up();
-  });
-
-  it("is as it was when a change fails", async () => {
-    const before = await nodes();
-    const faults = [{ call: "create", mode: "breaks" }];
-    sandbox.writeObjects(laptop(version, { value: { size: "large", faults } }));
-    await sandbox.up(1);
-    sandbox.writeObjects(laptop(version));
-    assert.deepEqual(await nodes(), before);
-    await sandbox.plan(0);
-  });
-
-  describe("whose workers are changed where they are", () => {
-    const labels = { app: "budgeted" };
-    const namespace = "default";
-    const nodesPath = "/api/v1/nodes";
-    const podsPath = `/api/v1/namespaces/${namespace}/pods`;
-
-    /** What the workers run: the tests come in any order. */
-    let kubelet = kubernetesVersion;
-    const otherKubelet = () => (kubelet === older ? kubernetesVersion : older);
-    const workersOf = (theirs: string, deletion: object = {}) =>
-      laptop(kubernetesVersion, { kubelet: theirs, deletion, inPlace: true });
-
-    const workers = async () => {
-      const { items } = await core.listNode();
-      return items.filter(isWorker);
-    };
-    const pods = async () => {
-      const { items } = await core.listNamespacedPod({ namespace, labelSelector: "app=budgeted" });
-      return items;
-    };
-    const states = async () => (await workers()).map(stateOf);
-    const allServe = () =>
-      until(
-        "both pods run",
-        async () => (await pods()).filter(serves).length === 2,
-        undefined,
-        100,
-      );
-    let policy: PolicyV1Api;
-    const budgetOf = async (minAvailable: number) => {
-      const name = "budgeted";
-      await policy.deleteNamespacedPodDisruptionBudget({ name, namespace }).catch(() => undefined);
-      const spec = { minAvailable, selector: { matchLabels: labels } };
-      const body = { metadata: { name }, spec };
-      await policy.createNamespacedPodDisruptionBudget({ namespace, body });
-      const counted = async () => {
-        const budget = await policy.readNamespacedPodDisruptionBudget({ name, namespace });
-        return budget.status?.disruptionsAllowed === 2 - minAvailable;
-      };
-      await until("the budget counts", counted, undefined, 100);
-    };
-
-    before(async () => {
-      sandbox.writeObjects(workersOf(kubelet));
-      await sandbox.up();
-      policy = config.makeApiClient(PolicyV1Api);
-      const containers = [{ name: "main", image: "none" }];
-      await config.makeApiClient(AppsV1Api).createNamespacedDeployment({
-        namespace,
-        body: {
-          metadata: { name: "budgeted" },
-          spec: {
-            replicas: 2,
-            selector: { matchLabels: labels },
-            template: { metadata: { labels }, spec: { containers } },
-          },
-        },
-      });
-      await allServe();
-      await budgetOf(1);
-    });
-
-    it("are drained first within the budget of their pods, and take pods again", async () => {
-      const [before, after] = [kubelet, otherKubelet()];
-      await budgetOf(1);
-      sandbox.writeObjects(workersOf(after));
-      assert.match(
-        (await sandbox.plan(2)).stdout,
-        /\(disruptive: the kubelet restarts\) \(drains first\)/,
-      );
-      const changes = await ObjectChanges.begin(config, [
-        { path: nodesPath, list: async () => (await core.listNode()).items },
-        { path: podsPath, list: async () => (await core.listNamespacedPod({ namespace })).items },
-      ]);
-      await sandbox.up();
-      kubelet = after;
-      const { courses, disturbed, fewest } = toldBy(await changes.end(), {
-        podsPath,
-        disturbing: `cordoned ${after}`,
-      });
-      assert.deepEqual(
-        [...courses.values()],
-        Array.from({ length: 2 }, () => [
-          `free ${before}`,
-          `cordoned ${before}`,
-          `cordoned ${after}`,
-          `free ${after}`,
-        ]),
-      );
-      assert.deepEqual(disturbed, [0, 0]);
-      assert.ok(fewest >= 1, `${fewest} pods served`);
-      await allServe();
-      await sandbox.plan(0);
-    });
-
-    it("tell who keeps them, and are changed all the same once their time is over", async () => {
-      await budgetOf(2);
-      sandbox.writeObjects(workersOf(otherKubelet(), { nodeDrainTimeoutSeconds: 5 }));
-      const { stdout, stderr } = await sandbox.up();
-      kubelet = otherKubelet();
-      assert.match(
-        stdout + stderr,
-        /pods? ha(s|ve) to go first since \S+: default\/budgeted-\S+ \(Cannot evict pod/,
-      );
-      assert.deepEqual(await states(), [`free ${kubelet}`, `free ${kubelet}`]);
-    });
-
-    it("take pods again where the command that drains them is killed and its change taken back", async () => {
-      // So that it does not come to its end before it is killed.
-      await budgetOf(2);
-      sandbox.writeObjects(workersOf(otherKubelet()));
-      const command = sandbox.startUp();
-      const isCordoned = async () => (await states()).some((state) => state.startsWith("cordoned"));
-      await until("one of them is drained", isCordoned, undefined, 50);
-      await command.killTree();
-      assert.ok(await isCordoned());
-      await sandbox.capstan(0, "rollback", stack, "--yes");
-      assert.deepEqual(await states(), [`free ${kubelet}`, `free ${kubelet}`]);
-      await allServe();
-    });
-  });
+  testWorkersInPlace(() => cluster);
 });
 
 /** Whether anybody listens there: the code of the error where nobody does. */

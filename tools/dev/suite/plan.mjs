@@ -32,8 +32,8 @@ const batchSeconds = 15;
 const unknownSeconds = 60;
 /** What batches of light files do: they wait for nothing. */
 const lightBusy = 1;
-/** Somewhat more than the processors can do, since what a file does is uneven. */
-const overload = 1.5;
+/** Twice what the processors can do: a file waits for much of its time, and two that claim more than one processor each leave one idle by turns. */
+const overload = 2;
 /** Clusters of kubelets are the heaviest of all; an API server with its etcd takes a gigabyte. */
 const mostAtATime = { kubelets: 1, "API servers": 2 };
 

@@ -33,7 +33,18 @@ export const rotating = [
     name: "watch chaos",
     cuts: [{ file: "test/chaos/watch/watch-chaos.int.test.ts", first: 2 }],
   },
-  { name: "AWS chaos", cuts: [{ file: "test/chaos/aws/aws-chaos.int.test.ts", first: 1 }] },
+  {
+    name: "AWS chaos",
+    cuts: [
+      { file: "test/chaos/aws/aws-chaos.int.test.ts", first: 1 },
+      { file: "test/inline/aws.int.test.ts", tests: /engine was killed/, first: 3 },
+      {
+        file: "test/providers/aws/secrets.int.test.ts",
+        tests: /killed before the launch/,
+        first: 1,
+      },
+    ],
+  },
   {
     name: "law mutants",
     cuts: [
@@ -52,11 +63,21 @@ export const rotating = [
   {
     name: "engine matrices",
     cuts: [
+      { file: "test/controller/frozen-leader.int.test.ts", first: 2 },
       { file: "test/controller/watch-faults.int.test.ts" },
+      { file: "test/engine/atomic.int.test.ts", first: 1 },
       { file: "test/engine/failing-files.int.test.ts", first: 1 },
+      { file: "test/engine/frozen.int.test.ts" },
+      { file: "test/engine/full-disk.int.test.ts", first: 2 },
       { file: "test/engine/killed.int.test.ts", first: 2 },
       { file: "test/engine/postgres.int.test.ts" },
       { file: "test/engine/power-loss.int.test.ts", first: 3 },
+      { file: "test/inline/turns.int.test.ts", tests: /refused by the plain one/, first: 2 },
+      {
+        file: "test/inline/user-project.int.test.ts",
+        tests: /goes on with|goes back to|taken back|names (the|another)/,
+        first: 3,
+      },
     ],
   },
   {
@@ -67,10 +88,23 @@ export const rotating = [
     ],
   },
   {
-    name: "kubeadm upgrade and rotation",
+    name: "kubeadm upgrade, rotation and faults",
     cuts: [
-      { file: "test/nodes/up.int.test.ts", tests: /with other keys|stays Ready when/ },
-      { file: "test/nodes/upgrade.int.test.ts", first: 3 },
+      {
+        file: "test/nodes/up.int.test.ts",
+        tests: /with other keys|stays Ready when|in place of one whose|finds its disk full/,
+      },
+      { file: "test/nodes/upgrade.int.test.ts", first: 2 },
+    ],
+  },
+  {
+    name: "etcd and drains on this machine",
+    cuts: [
+      {
+        file: "test/providers/local/laptop.int.test.ts",
+        tests: /expire sooner|never begins|who keeps them|that drains them is killed/,
+        first: 2,
+      },
     ],
   },
 ];
