@@ -85,6 +85,7 @@ function openWorld() {
       conflictNextChange: "no change is refused as out of date",
       forgetOperations: "there are no operations",
       holdOperations: "changes are over at once",
+      refuseNextRemoval: "there are no operations",
     },
     blindBy: ["denied"],
     beforeChange: (hook) => void (cloud.hook = hook),

@@ -6,7 +6,7 @@ import type { Inputs, Rig } from "./rig.js";
 
 /** One call of a provider that changes something, and what it is about. */
 export interface ChangingCall {
-  readonly call: "create" | "update" | "remove" | "disown" | "mark";
+  readonly call: "create" | "update" | "start" | "remove" | "disown" | "mark";
   readonly who: Identity;
   /** Absent before a create. */
   readonly current?: Observed;
@@ -29,7 +29,7 @@ const betweenAttemptsMs = 1_000;
  * Makes a change as the product does: a retryable refusal leads to another attempt, on the resource as the cloud shows it by then.
  * Each further attempt asserts first that the engine is alive.
  */
-async function asProduct<T>(
+export async function asProduct<T>(
   ctx: CreateContext,
   attempt: (isFirst: boolean) => Promise<T>,
 ): Promise<T> {
@@ -73,9 +73,11 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
     call,
     set: async () => {
       const inputs = fresh();
-      const current = await rig.make(inputs);
-      await before(current);
+      const made = await rig.make(inputs);
       const { who } = inputs;
+      await before(made);
+      const now = await handler.locate(rig.context, who, made.id);
+      const current = now.found === "one" ? now.resource : made;
       const wanted = inPlace ?? inputs.spec;
       const run = (ctx: CreateContext) =>
         asProduct(ctx, async (isFirst) => {
@@ -91,6 +93,11 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
     create,
     on("remove", (ctx, current) => handler.remove(ctx, current)),
     on("update", async (ctx, current, wanted) => handler.update?.(ctx, current, wanted)),
+    on(
+      "start",
+      async (ctx, current) => handler.start?.(ctx, current),
+      async ({ id }) => rig.world.stop?.(id),
+    ),
     on("disown", async (ctx, current) => handler.disown?.(ctx, current)),
     on(
       "mark",
@@ -98,7 +105,9 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
       async (current) => handler.disown?.(rig.context, current),
     ),
   ];
-  return all.filter(
-    ({ call }) => handler[call] !== undefined && (call !== "update" || inPlace !== undefined),
-  );
+  const isThere: Readonly<Partial<Record<ChangingCall["call"], boolean>>> = {
+    update: inPlace !== undefined,
+    start: rig.isHost && rig.world.stop !== undefined,
+  };
+  return all.filter(({ call }) => handler[call] !== undefined && isThere[call] !== false);
 }

@@ -36,7 +36,7 @@ import {
 } from "./interruption.js";
 import { longestNames } from "./longest-names.js";
 import { leavesNamesakes } from "./namesakes.js";
-import { forgottenOperations, tellsOperations } from "./operations.js";
+import { forgottenOperations, refusedRemovals, tellsOperations } from "./operations.js";
 import { showsChanged, showsKilled, showsStopped } from "./outside.js";
 import { deletesItsOwn, locateByMarks, tellsOfTwins } from "./ownership.js";
 import { listsAllPages } from "./pages.js";
@@ -65,6 +65,7 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "makes no duplicate while listings lag": laggingListing,
   "tells what became of what its cloud has accepted, or makes at once": tellsOperations,
   "reports a forgotten operation as over": forgottenOperations,
+  "reports a removal that the cloud refuses after it has accepted it": refusedRemovals,
   "makes a change in place, all of it, and shows it": updates,
   "deletes twice without an error": deleteTwice,
   "deletes by id, and nothing of the same name": deletesItsOwn,

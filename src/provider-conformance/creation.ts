@@ -40,7 +40,7 @@ function mustBeWhole(resource: Observed): void {
   must(
     typeof id === "string" &&
       id !== "" &&
-      ["pending", "ready", "failed", "gone"].includes(phase) &&
+      ["pending", "ready", "stopped", "failed", "deleting", "gone"].includes(phase) &&
       [who, spec, status].every((part) => isJsonObject(part)),
     "answer a create with id, who, phase, spec and status, also when the token had made it before",
     JSON.stringify(resource),

@@ -4,6 +4,7 @@ import type { Clock } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { type ChangingCall, rehearsals } from "./calls.js";
 import { inTime } from "./limit.js";
+import { startedAgain } from "./outside.js";
 import { partsOf } from "./parts.js";
 import { errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
@@ -203,6 +204,9 @@ async function mustEnd(rig: Rig, { call, who, current, wanted }: ChangingCall): 
     const { spec } = rig.recordedAs(current, wanted);
     const error = await errorOf(resource.update(current.id, { who, spec }, inputs));
     await mustRun(rig, { about, error, who, id: current.id, spec: wanted });
+  } else if (current !== undefined && call === "start") {
+    const error = await errorOf(startedAgain(rig, current));
+    await mustRun(rig, { about, error, who, id: current.id, spec: current.spec });
   }
 }
 

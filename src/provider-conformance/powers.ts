@@ -23,6 +23,8 @@ const signatures: Readonly<Record<Power, string>> = {
   plantNamesake: "plantNamesake(who, spec, bears), another owner's resource under the same name",
   plantTwin: "plantTwin(who, spec), another resource with the same marks",
   refuseNextCreate: "refuseNextCreate(), after which the next create meets want of room",
+  refuseNextRemoval:
+    "refuseNextRemoval(), after which the next removal is accepted and refused later",
   stop: "stop(id), which stops a host behind the provider's back",
 };
 

@@ -66,6 +66,8 @@ export interface WorldPowers {
   conflictNextChange?(): void | Promise<void>;
   /** The cloud forgets its operations that have ended, as clouds do after some days. */
   forgetOperations?(): void | Promise<void>;
+  /** The next removal is answered with an operation. What this answers ends it: the cloud has refused it, and the resource stays. */
+  refuseNextRemoval?(): (() => void) | Promise<() => void>;
   /** While true, changes and removals that the cloud has accepted do not come to their end. */
   holdOperations?(on: boolean): void | Promise<void>;
   /**

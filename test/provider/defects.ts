@@ -229,6 +229,7 @@ export const cases = {
   readiness: "says since when a host is ready and what its node runs, or nothing",
   owned: "lists what every cluster owns, with its age where it tells one",
   forgotten: "reports a forgotten operation as over",
+  removal: "reports a removal that the cloud refuses after it has accepted it",
   namesakes: "leaves another owner's resource of the same name alone",
   longest: "keeps resources apart whose longest names differ in the last character",
   denied: "does not take a refused look for absence",
@@ -667,7 +668,7 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
   "takes an update for done once a host has the inputs": [
     cases.resumes,
     (good) =>
-      withCalls(good, (handler) => ({
+      withCalls(withoutStart(good), (handler) => ({
         update: async (ctx, current, spec) =>
           sameJson(current.spec, spec) ? current : updated(handler, ctx, current, spec),
       })),
@@ -675,7 +676,7 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
   "stops a host first, and refuses what is stopped": [
     cases.resumes,
     (good) =>
-      withCalls(good, (handler) => ({
+      withCalls(withoutStart(good), (handler) => ({
         update: async (ctx, current, spec) => {
           if (current.phase !== "failed") return updated(handler, ctx, current, spec);
           throw new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: "not running" });
@@ -685,7 +686,7 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
   "changes what is stopped, and does not start it": [
     cases.resumes,
     (good, cloud) =>
-      withCalls(good, (handler) => ({
+      withCalls(withoutStart(good), (handler) => ({
         update: async (ctx, current, spec) => {
           if (current.phase !== "failed") return updated(handler, ctx, current, spec);
           await cloud.update(current.id, spec, ctx.signal);
@@ -705,6 +706,15 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
       })),
   ],
 };
+
+/** The provider without a start: hosts that stand still have failed, and an update makes them run. */
+function withoutStart(good: InfrastructureProvider): InfrastructureProvider {
+  const shown = withShown(good, (one) =>
+    one.phase === "stopped" ? { ...one, phase: "failed" } : one,
+  );
+  const none = { start: undefined } as unknown as Partial<ResourceHandler>;
+  return withCalls(shown, () => none);
+}
 
 function updated(
   handler: ResourceHandler,

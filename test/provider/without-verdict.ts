@@ -14,6 +14,7 @@ const notOfFolder = {
   "answers many where several bear the same marks": "notChecked",
   "gives up at once when it is interrupted while the cloud does not answer": "notChecked",
   "tells which cloud it is, the same each time, or nothing at all": "notOffered",
+  "reports a removal that the cloud refuses after it has accepted it": "notOffered",
   "tells what became of what its cloud has accepted, or makes at once": "notOffered",
   "looks up the same as long as nothing changes, and only reads": "notOffered",
   "makes another host where there is no room for the one that is asked for, or cannot":
@@ -42,7 +43,6 @@ const noUserData = {
 const ofLocal = {
   ...oneVersion,
   ...noSecrets,
-  "never shows a stopped host as ready": "notChecked",
   ...noNamesNorOperations,
 } as const;
 

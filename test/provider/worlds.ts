@@ -188,6 +188,13 @@ function openLocal(
       await behind.update(id, { ...current?.spec, ...fields }, undefined, "set");
       return true;
     },
+    stop: async (id) => {
+      await behind.stop(id);
+    },
+    refuseNextRemoval: async () => {
+      await behind.addFault({ call: "terminate", mode: "keeps", ms: operationMs });
+      return () => clock.advance(operationMs);
+    },
     kill: async (id) => {
       await behind.terminate(id, undefined, "kill");
     },
@@ -236,6 +243,7 @@ const lackedByFolder: NonNullable<World["lacks"]> = {
   conflictNextChange: "a folder refuses no change as out of date",
   forgetOperations: "a folder has no operations",
   holdOperations: "changes are over at once in a folder",
+  refuseNextRemoval: "a folder has no operations",
 };
 
 const folderApiVersion = "folder.example.dev/v1alpha1";

@@ -13,6 +13,7 @@ const timeoutMs = 300_000;
 const notOffered = [
   "tells what became of what its cloud has accepted, or makes at once",
   "reports a forgotten operation as over",
+  "reports a removal that the cloud refuses after it has accepted it",
   "leaves another owner's resource of the same name alone",
   "does not take an incomplete answer for a complete one",
   "loses no change to a concurrent one",

@@ -17,6 +17,7 @@ export class Ec2World extends MisbehavingWorld implements World {
   readonly lacks = {
     partial: "a region answers as a whole",
     plantNamesake: "instances have no names",
+    refuseNextRemoval: "a termination that is accepted is carried out",
     conflictNextChange: "no change is refused as out of date",
   };
   readonly plantMany?: NonNullable<World["plantMany"]>;

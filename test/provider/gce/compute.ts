@@ -75,7 +75,7 @@ export class ComputeError extends Error {
   }
 }
 
-/** How an insert that was only accepted ends, and when the world says so. */
+/** How an insert or a deletion that was only accepted ends, once the world says so. */
 interface Fate {
   readonly error?: ComputeOperation["error"];
   end?: () => void;
@@ -101,6 +101,8 @@ export class Compute {
   /** The next call with a fingerprint comes after a concurrent change. */
   conflictsNext = false;
   nextFate: Fate | undefined;
+  /** Of the next deletion. */
+  nextRemoval: Fate | undefined;
   /** Kinds of operations that do not end meanwhile. */
   held: readonly ComputeOperation["operationType"][] = [];
   instances: Instance[] = [];
@@ -139,11 +141,7 @@ export class Compute {
           else Object.assign(instance, { status: "RUNNING", startedMs: this.clock.now() });
         },
       });
-      if (fate !== undefined) {
-        operation.endMs = Infinity;
-        fate.end = () => void (operation.endMs = 0);
-      }
-      return operation;
+      return fate === undefined ? operation : decidedBy(fate, operation);
     };
     return this.change(signal, work, true);
   }
@@ -183,8 +181,14 @@ export class Compute {
       const { number } = instance;
       const under = this.running(number).find((one) => one.operationType === "delete");
       if (under !== undefined) return under;
-      instance.status = "STOPPING";
-      return this.accept("delete", instance, { effect: () => this.erase(number) });
+      const fate = this.nextRemoval;
+      this.nextRemoval = undefined;
+      if (fate === undefined) instance.status = "STOPPING";
+      const operation = this.accept("delete", instance, {
+        ...(fate?.error && { error: fate.error }),
+        effect: () => fate ?? this.erase(number),
+      });
+      return fate === undefined ? operation : decidedBy(fate, operation);
     });
   }
 
@@ -367,4 +371,11 @@ export class Compute {
   private next(): string {
     return String((this.count += 1));
   }
+}
+
+/** The operation, which ends when the world says so. */
+function decidedBy(fate: Fate, operation: Running): Running {
+  operation.endMs = Infinity;
+  fate.end = () => void (operation.endMs = 0);
+  return operation;
 }

@@ -224,6 +224,7 @@ export const gceDefects: Readonly<Record<string, readonly [string, GceDefect]>> 
   "G14: takes a change for done that has its type, and was not started": [
     cases.resumes,
     (good) => ({
+      isStartable: false,
       update: async (ctx, current, spec) =>
         sameJson(current.spec, spec) ? current : good.update(ctx, current, spec),
     }),

@@ -13,6 +13,7 @@ import type {
   OperationState,
   Phase,
   Presence,
+  RemovalAnswer,
 } from "../../../src/provider/port.js";
 import {
   type Compute,
@@ -36,6 +37,9 @@ export interface InstancePlace {
 }
 
 export class GceHosts implements MachineCalls {
+  /** Without it what is stopped counts as failed, and an update alone starts it. */
+  readonly isStartable: boolean = true;
+
   constructor(protected readonly compute: Compute) {}
 
   /** At most 63 characters; the token is never cut. */
@@ -59,7 +63,8 @@ export class GceHosts implements MachineCalls {
 
   phaseOf({ status }: Instance): Phase {
     if (status === "RUNNING") return "ready";
-    return status === "PROVISIONING" || status === "STAGING" ? "pending" : "failed";
+    if (status === "PROVISIONING" || status === "STAGING") return "pending";
+    return this.isStartable ? "stopped" : "failed";
   }
 
   /** Of one create all attempts are one request, until the cloud has refused it after it was accepted. */
@@ -248,9 +253,17 @@ export class GceHosts implements MachineCalls {
     throw notYet("it has to be stopped, and is to get another type");
   }
 
-  async remove({ signal }: CallContext, { id }: Observed): Promise<void> {
+  async start({ signal }: CallContext, current: Observed): Promise<Observed> {
+    if (current.phase === "ready") return current;
+    const { zone, number } = placeOf(current.id);
+    const operation = await asked(this.compute.start(zone, number, signal));
+    return { ...current, phase: "pending", operation: handleOf(operation) };
+  }
+
+  async remove({ signal }: CallContext, { id }: Observed): Promise<RemovalAnswer> {
     const { zone, number } = placeOf(id);
-    await unlessNone(asked(this.compute.delete(zone, number, signal)));
+    const operation = await unlessNone(asked(this.compute.delete(zone, number, signal)));
+    if (operation !== undefined) return { operation: handleOf(operation) };
   }
 
   async list({ signal }: CallContext): Promise<readonly Observed[]> {
@@ -305,6 +318,7 @@ export class GceHosts implements MachineCalls {
       create: this.create.bind(this),
       poll: this.poll.bind(this),
       update: this.update.bind(this),
+      ...(this.isStartable && { start: this.start.bind(this) }),
       remove: this.remove.bind(this),
       list: this.list.bind(this),
     };

@@ -1,5 +1,6 @@
 import { isCapstanError } from "../../../src/api/error.js";
 import { sameJson } from "../../../src/api/json.js";
+import type { Phase } from "../../../src/provider/port.js";
 import { cases } from "../defects.js";
 import { ComputeError, type Instance } from "./compute.js";
 import { shown } from "./defects.js";
@@ -49,6 +50,41 @@ export const ownGceDefects: Readonly<Record<string, readonly [string, GceDefect]
           throw notYet("it is taken");
         });
       },
+    }),
+  ],
+  "a start does nothing": [cases.stopped, () => ({ start: async (_ctx, current) => current })],
+  "shows hosts as stopped and has no start": [
+    cases.stopped,
+    () => ({ isStartable: false, phaseOf: ({ status }) => stoppedOr(status) }),
+  ],
+  "a start of what runs fails": [
+    cases.stopped,
+    (good) => ({
+      start: async (ctx, current) => {
+        if (current.phase === "ready") throw new Error("it runs");
+        return good.start(ctx, current);
+      },
+    }),
+  ],
+  "a start is refused, and says that it is done": [
+    cases.refusal,
+    (good) => ({ start: (ctx, current) => good.start(ctx, current).catch(() => current) }),
+  ],
+  "a removal keeps its operation to itself": [
+    cases.removal,
+    (good) => ({
+      remove: async (ctx, current) => {
+        await good.remove(ctx, current);
+      },
+    }),
+  ],
+  "takes a removal that is refused for done": [
+    cases.removal,
+    (good) => ({
+      outcomeOf: (operation) =>
+        operation.operationType === "delete" && operation.status === "DONE"
+          ? { state: "done" }
+          : good.outcomeOf(operation),
     }),
   ],
   "changes labels by name": [
@@ -142,3 +178,8 @@ export const ownGceDefects: Readonly<Record<string, readonly [string, GceDefect]
     }),
   ],
 };
+
+function stoppedOr(status: Instance["status"]): Phase {
+  if (status === "RUNNING") return "ready";
+  return status === "TERMINATED" || status === "STOPPING" ? "stopped" : "pending";
+}

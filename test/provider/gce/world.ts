@@ -23,6 +23,11 @@ const stockOut = {
   message: "The zone does not have enough resources available",
 };
 
+const inUse = {
+  code: "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE",
+  message: "It is being used by a group",
+};
+
 /** The sample of Compute Engine: without a zone, so that Capstan places it. */
 export function gceSubject(
   defect: GceDefect = () => ({}),
@@ -77,6 +82,11 @@ function openGce(defect: GceDefect): World {
     acceptNextCreate: (fate) => {
       const next: NonNullable<Compute["nextFate"]> = fate === "made" ? {} : { error: stockOut };
       compute.nextFate = next;
+      return () => next.end?.();
+    },
+    refuseNextRemoval: () => {
+      const next: NonNullable<Compute["nextRemoval"]> = { error: inUse };
+      compute.nextRemoval = next;
       return () => next.end?.();
     },
     forgetOperations: () => compute.forgetOperations(),

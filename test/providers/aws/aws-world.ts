@@ -32,6 +32,7 @@ export class AwsWorld extends MisbehavingWorld implements World {
   readonly provider: InfrastructureProvider;
   readonly lacks = {
     partial: "a region answers as a whole",
+    refuseNextRemoval: "a termination that is accepted is carried out",
     conflictNextChange: "no change is refused as out of date",
   };
   private readonly ec2: EC2;

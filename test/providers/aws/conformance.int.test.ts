@@ -15,6 +15,7 @@ const withoutVerdict = [
   "lists a thousand resources, and finds each of them",
   "keeps what its secret fields hold out of all else that it shows",
   "reports a forgotten operation as over",
+  "reports a removal that the cloud refuses after it has accepted it",
   "does not take an incomplete answer for a complete one",
   "loses no change to a concurrent one",
   // Instances have no names.
