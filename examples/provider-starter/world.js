@@ -9,6 +9,12 @@ import { providerOf } from "./provider.js";
 
 const apiVersion = "acme.example.dev/v1alpha1";
 
+/** What questions are answered with: the cloud is away, or the credentials may not look. */
+const errors = {
+  unavailable: () => new Error("the cloud gives no answer"),
+  denied: () => Object.assign(new Error("you may not look"), { status: 403 }),
+};
+
 /** The cloud, with things in the way of its requests. With an SDK: a middleware of the client. */
 class FaultyCloud extends CloudClient {
   lagMs = 0;
@@ -16,7 +22,7 @@ class FaultyCloud extends CloudClient {
 
   async send({ signal, changes = false }, work) {
     if (this.hangs) await untilAborted(signal);
-    if (this.isBlind && !changes) throw new Error("the cloud gives no answer");
+    if (this.blindness !== undefined && !changes) throw errors[this.blindness]();
     if (changes) this.hook?.();
     const answer = await super.send({ signal }, work);
     if (!changes || !this.losesNext) return answer;
@@ -63,7 +69,7 @@ function openWorld() {
     clusterUid: "uid-1",
     loseNextCreate: () => void (cloud.losesNext = true),
     lagListings: (ms) => void (cloud.lagMs = ms),
-    blind: (on) => void (cloud.isBlind = on),
+    blind: (on, how = "unavailable") => void (cloud.blindness = on ? how : undefined),
     plant(who, spec) {
       const server = serverOf(who, spec);
       add(server);
@@ -71,7 +77,17 @@ function openWorld() {
     },
     countAlive: (who) => alive().filter(({ tags }) => tags.token === who.token).length,
     close: () => fs.rmSync(folder, { recursive: true }),
-    // What a world may have: each of these shows more. Leave out what your cloud cannot do.
+    // What a world may have: each of these shows more. Leave out what you cannot show, and name in `lacks` what your cloud does not have.
+    lacks: {
+      partial: "all servers are in one place",
+      partsOf: "nothing is made together with a server",
+      plantNamesake: "servers have no names",
+      conflictNextChange: "no change is refused as out of date",
+      forgetOperations: "there are no operations",
+      holdOperations: "changes are over at once",
+      refuseNextRemoval: "there are no operations",
+    },
+    blindBy: ["denied"],
     beforeChange: (hook) => void (cloud.hook = hook),
     alive: () => alive().map(({ id }) => id),
     hang: (on) => void (cloud.hangs = on),

@@ -1,10 +1,12 @@
+import { type CapstanError, isCapstanError } from "../api/error.js";
 import type { JsonObject } from "../api/json.js";
+import { mayBeAskedAgain } from "../dynamic/call-failures.js";
 import type { CreateContext, Identity, Observed } from "../provider/port.js";
 import type { Inputs, Rig } from "./rig.js";
 
 /** One call of a provider that changes something, and what it is about. */
 export interface ChangingCall {
-  readonly call: "create" | "update" | "remove" | "disown" | "mark";
+  readonly call: "create" | "update" | "start" | "remove" | "disown" | "mark";
   readonly who: Identity;
   /** Absent before a create. */
   readonly current?: Observed;
@@ -17,6 +19,32 @@ export interface ChangingCall {
 interface Rehearsal {
   readonly call: ChangingCall["call"];
   readonly set: () => Promise<ChangingCall>;
+}
+
+/** After so many retryable refusals a call counts as refused. */
+const mostAttempts = 60;
+const betweenAttemptsMs = 1_000;
+
+/**
+ * Makes a change as the product does: a retryable refusal leads to another attempt, on the resource as the cloud shows it by then.
+ * Each further attempt asserts first that the engine is alive.
+ */
+export async function asProduct<T>(
+  ctx: CreateContext,
+  attempt: (isFirst: boolean) => Promise<T>,
+): Promise<T> {
+  let refusal: CapstanError | undefined;
+  for (let attempts = 0; attempts < mostAttempts; attempts += 1) {
+    if (attempts > 0) await ctx.assertEngineAlive();
+    try {
+      return await attempt(attempts === 0);
+    } catch (error) {
+      if (!isCapstanError(error) || !mayBeAskedAgain(error)) throw error;
+      refusal = error;
+    }
+    await ctx.clock.sleep(betweenAttemptsMs, ctx.signal);
+  }
+  throw refusal ?? new Error("no attempt was made");
 }
 
 /** Every call of the case's kind that changes something and that the provider offers. */
@@ -45,10 +73,19 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
     call,
     set: async () => {
       const inputs = fresh();
-      const current = await rig.make(inputs);
-      await before(current);
+      const made = await rig.make(inputs);
+      const { who } = inputs;
+      await before(made);
+      const now = await handler.locate(rig.context, who, made.id);
+      const current = now.found === "one" ? now.resource : made;
       const wanted = inPlace ?? inputs.spec;
-      return { call, who: inputs.who, current, wanted, run: (ctx) => change(ctx, current, wanted) };
+      const run = (ctx: CreateContext) =>
+        asProduct(ctx, async (isFirst) => {
+          const latest = isFirst ? undefined : await handler.locate(ctx, who, current.id);
+          const from = latest?.found === "one" ? latest.resource : current;
+          return change(ctx, from, wanted);
+        });
+      return { call, who, current, wanted, run };
     },
   });
   const bare = ({ who: _who, ...found }: Observed) => found;
@@ -56,6 +93,11 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
     create,
     on("remove", (ctx, current) => handler.remove(ctx, current)),
     on("update", async (ctx, current, wanted) => handler.update?.(ctx, current, wanted)),
+    on(
+      "start",
+      async (ctx, current) => handler.start?.(ctx, current),
+      async ({ id }) => rig.world.stop?.(id),
+    ),
     on("disown", async (ctx, current) => handler.disown?.(ctx, current)),
     on(
       "mark",
@@ -63,7 +105,9 @@ export async function rehearsals(rig: Rig): Promise<Rehearsal[]> {
       async (current) => handler.disown?.(rig.context, current),
     ),
   ];
-  return all.filter(
-    ({ call }) => handler[call] !== undefined && (call !== "update" || inPlace !== undefined),
-  );
+  const isThere: Readonly<Partial<Record<ChangingCall["call"], boolean>>> = {
+    update: inPlace !== undefined,
+    start: rig.isHost && rig.world.stop !== undefined,
+  };
+  return all.filter(({ call }) => handler[call] !== undefined && isThere[call] !== false);
 }

@@ -1,4 +1,5 @@
 import { takesAlternatives } from "./alternatives.js";
+import { deniedLooks, partialAnswers, unknownPresence } from "./blindness.js";
 import {
   deleteTwice,
   identity,
@@ -10,6 +11,7 @@ import {
   replacement,
   updates,
 } from "./change.js";
+import { conflictingChanges } from "./conflicts.js";
 import {
   createOnce,
   emptyPlan,
@@ -17,30 +19,34 @@ import {
   foreignResource,
   laggingListing,
   lostAnswer,
+  memberPlan,
   spentToken,
-  unknownPresence,
 } from "./creation.js";
+import { everyDomain } from "./domains.js";
 import { judgesAtAnyTime, seesEachField } from "./fields.js";
 import { findById, marking } from "./import.js";
 import { looksUpTheSame, readsWhatIsNotOurs } from "./looking.js";
 import {
   checksEngine,
-  createDoesNotWait,
   endsAtOnce,
   resumesUpdates,
   stopsChanging,
   survivesKill,
   tellsRefusals,
 } from "./interruption.js";
+import { longestNames } from "./longest-names.js";
+import { leavesNamesakes } from "./namesakes.js";
+import { forgottenOperations, refusedRemovals, tellsOperations } from "./operations.js";
 import { showsChanged, showsKilled, showsStopped } from "./outside.js";
-import { tellsOperations } from "./operations.js";
 import { deletesItsOwn, locateByMarks, tellsOfTwins } from "./ownership.js";
 import { listsAllPages } from "./pages.js";
+import { leavesNothing } from "./parts.js";
 import { compileIsPure, generationIsStable, schemasAreClosed, verdictIsPure } from "./pure.js";
 import type { Rig } from "./rig.js";
 import { keepsSecrets } from "./secrets.js";
 import { userDataTerms } from "./user-data.js";
 import { conversions } from "./versions.js";
+import { changesDoNotWait, createDoesNotWait } from "./waiting.js";
 
 type Work = (rig: Rig) => Promise<void>;
 
@@ -58,6 +64,8 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "adopts what a create made whose answer was lost": lostAnswer,
   "makes no duplicate while listings lag": laggingListing,
   "tells what became of what its cloud has accepted, or makes at once": tellsOperations,
+  "reports a forgotten operation as over": forgottenOperations,
+  "reports a removal that the cloud refuses after it has accepted it": refusedRemovals,
   "makes a change in place, all of it, and shows it": updates,
   "deletes twice without an error": deleteTwice,
   "deletes by id, and nothing of the same name": deletesItsOwn,
@@ -67,8 +75,12 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "reads what is not ours without changing it, or cannot": readsWhatIsNotOurs,
   "leaves what is not ours alone": foreignResource,
   "finds by its marks what bears them, and nothing of the same name": locateByMarks,
+  "leaves another owner's resource of the same name alone": leavesNamesakes,
+  "keeps resources apart whose longest names differ in the last character": longestNames,
   "answers many where several bear the same marks": tellsOfTwins,
   "does not guess when the cloud gives no answer": unknownPresence,
+  "does not take a refused look for absence": deniedLooks,
+  "does not take an incomplete answer for a complete one": partialAnswers,
   "lists all that carries its marks, and nothing else": inventory,
   "lists a thousand resources, and finds each of them": listsAllPages,
   "shows what somebody has changed in the cloud": showsChanged,
@@ -77,8 +89,11 @@ const ofKinds: Readonly<Record<string, Work>> = {
   "begins no further change after an interrupt": stopsChanging,
   "gives up at once when it is interrupted while the cloud does not answer": endsAtOnce,
   "leaves nothing that nobody finds, whenever it is killed": survivesKill,
+  "leaves no part of a removed resource behind": leavesNothing,
   "finishes a change in place that was killed, toward what was wanted and back": resumesUpdates,
   "says so when the cloud refuses a change": tellsRefusals,
+  "loses no change to a concurrent one": conflictingChanges,
+  "answers an update and a removal once the cloud has accepted them": changesDoNotWait,
   "sees every field of a spec that differs": seesEachField,
   "keeps what its secret fields hold out of all else that it shows": keepsSecrets,
   "judges and names the same at any time": judgesAtAnyTime,
@@ -87,6 +102,8 @@ const ofKinds: Readonly<Record<string, Work>> = {
 const ofProvider: Readonly<Record<string, Work>> = {
   "never brings a removed resource back": spentToken,
   "shows what it made as it was asked for": emptyPlan,
+  "shows a control-plane member as it was asked for": memberPlan,
+  "lists and finds hosts in every failure domain": everyDomain,
   "changes in place, on the same host": (rig) => inPlaceChange(rig, rig.subject.inPlace),
   "replaces by a new host beside the old one": (rig) => replacement(rig, rig.subject.replacing),
   "makes another host where there is no room for the one that is asked for, or cannot":

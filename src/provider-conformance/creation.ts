@@ -4,6 +4,7 @@ import type { Identity, Observed, ResourceHandler } from "../provider/port.js";
 import { withMembers } from "../provider/provider-calls.js";
 import { codeOf, errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
+import type { MachineSpecs } from "./sample.js";
 import { harnessMust, must } from "./subject.js";
 
 /** Longer than the product waits for a listing after a lost answer. */
@@ -39,7 +40,7 @@ function mustBeWhole(resource: Observed): void {
   must(
     typeof id === "string" &&
       id !== "" &&
-      ["pending", "ready", "failed", "gone"].includes(phase) &&
+      ["pending", "ready", "stopped", "failed", "deleting", "gone"].includes(phase) &&
       [who, spec, status].every((part) => isJsonObject(part)),
     "answer a create with id, who, phase, spec and status, also when the token had made it before",
     JSON.stringify(resource),
@@ -93,9 +94,10 @@ export async function laggingListing(rig: Rig): Promise<void> {
     "find its own resource also while listings do not show it yet (by token, or by its name)",
     `${first.id} was there, and a second create gave ${again.id}`,
   );
-  await rig.up({ web: {} });
+  const machines = rig.machines({ web: {} });
+  await rig.up(machines);
   must(
-    (await rig.plan({ web: {} })).empty,
+    (await rig.plan(machines)).empty,
     "know by id what listings do not show yet (locate with an id)",
     "a plan right after an apply wants changes",
   );
@@ -104,8 +106,16 @@ export async function laggingListing(rig: Rig): Promise<void> {
 }
 
 /** "shows what it made as it was asked for" */
-export async function emptyPlan(rig: Rig): Promise<void> {
-  const specs = { web: {}, db: {} };
+export function emptyPlan(rig: Rig): Promise<void> {
+  return showsAsAsked(rig, { web: {}, db: {} });
+}
+
+/** "shows a control-plane member as it was asked for" */
+export function memberPlan(rig: Rig): Promise<void> {
+  return showsAsAsked(rig, rig.withMember({}));
+}
+
+async function showsAsAsked(rig: Rig, specs: MachineSpecs): Promise<void> {
   await rig.up(specs);
   for (const record of rig.recorded()) {
     const observed = await rig.observe(record);
@@ -122,37 +132,6 @@ export async function emptyPlan(rig: Rig): Promise<void> {
   }
   const { empty, steps } = await rig.plan(specs);
   must(empty, "leave nothing to do after an apply", `the next plan has ${textOf(steps)}`);
-}
-
-/** "does not guess when the cloud gives no answer" */
-export async function unknownPresence(rig: Rig): Promise<void> {
-  const inputs = await rig.prepare();
-  const { handler, context, world, provider } = rig;
-  const made = await rig.resource().create(inputs);
-  const other = rig.stranger(inputs.who, { uid: `${world.clusterUid}-other` });
-  await world.blind(true);
-  const located = await handler.locate(context, other).catch(() => undefined);
-  const byId = await handler.locate(context, inputs.who, made.id).catch(() => undefined);
-  const created = await errorOf(rig.resource().create({ ...inputs, who: other }));
-  const scope = { cluster: inputs.who.cluster, clusterUid: world.clusterUid };
-  const listed = await errorOf(provider.inventory(context, scope));
-  const owned = provider.owned && (await errorOf(provider.owned(context)));
-  await world.blind(false);
-  for (const presence of [located, byId]) {
-    must(
-      presence === undefined || presence.found === "unknown",
-      "answer unknown, or throw, when it cannot tell whether a resource exists (locate)",
-      `it answered ${presence?.found ?? ""}`,
-    );
-  }
-  must(created !== undefined, "create nothing while it cannot look", "it made a resource");
-  must(listed !== undefined, "throw when it cannot list (inventory)", "it answered a listing");
-  must(
-    provider.owned === undefined || owned !== undefined,
-    "throw when it cannot list (owned)",
-    "it answered a listing",
-  );
-  must((await world.countAlive(other)) === 0, "create nothing while it cannot look", "it did");
 }
 
 /** "leaves what is not ours alone" */

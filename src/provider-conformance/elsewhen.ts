@@ -1,5 +1,5 @@
 import type { Clock } from "../provider/port.js";
-import type { SteppingClock } from "./subject.js";
+import { isStepping } from "./subject.js";
 
 /** More than a year, and neither whole days nor whole weeks. */
 const laterMs = 401.3 * 24 * 3_600_000;
@@ -28,8 +28,4 @@ export function elsewhen<T>(clock: Clock, work: () => T): T {
   function later(): number {
     return today.now() + laterMs;
   }
-}
-
-function isStepping(clock: Clock): clock is SteppingClock {
-  return "advance" in clock;
 }

@@ -8,15 +8,12 @@ import { offered, must } from "./subject.js";
 /** What an import takes: the way back takes marks off. */
 type Importing = ResourceHandler & Required<Pick<ResourceHandler, "find" | "mark" | "disown">>;
 
-/** The calls of a provider that offers them. */
+/** The calls of a provider that offers an import. External resources take `find` alone. */
 function importing({ handler, kind }: Rig): Importing {
-  offered(
-    handler.find !== undefined || handler.mark !== undefined,
-    `${kind} has neither find nor mark: capstan import refuses it`,
-  );
+  offered(handler.mark !== undefined, `${kind} has no mark: capstan import refuses it`);
   must(
     isImporting(handler),
-    "offer find, mark and disown together, or neither find nor mark",
+    "offer find and disown with mark: an import looks at a resource first, and `capstan state forget` releases it",
     "one of them is missing",
   );
   return handler;
@@ -28,8 +25,12 @@ function isImporting(handler: ResourceHandler): handler is Importing {
 
 /** "finds a host by its id alone, whosever it is, or cannot" */
 export async function findById(rig: Rig): Promise<void> {
-  const calls = importing(rig);
-  const { context, world } = rig;
+  const { handler, kind, context, world } = rig;
+  offered(
+    handler.find !== undefined,
+    `${kind} has no find: nothing of it is imported, and none is external`,
+  );
+  const calls = { find: handler.find.bind(handler) };
   const { found, observed } = await ofOurs(rig, calls);
   mustShow(found, observed, observed.who);
   const stranger = rig.stranger(observed.who, { cluster: "elsewhere", uid: "uid-elsewhere" });
@@ -44,7 +45,7 @@ export async function findById(rig: Rig): Promise<void> {
   const blind = await errorOf(calls.find(context, observed.id));
   await world.blind(false);
   must(blind !== undefined, "throw when it cannot look (find)", "it answered");
-  await calls.remove(context, observed);
+  await rig.resource().delete(observed.id, { who: observed.who, spec: observed.spec });
   for (const id of [`${observed.id}-none`, observed.id]) {
     const none = await calls.find(context, id);
     must(
@@ -98,7 +99,7 @@ export async function marking(rig: Rig): Promise<void> {
 
 async function ofOurs(
   rig: Rig,
-  calls: Importing,
+  calls: Required<Pick<ResourceHandler, "find">>,
 ): Promise<{ readonly observed: Observed; readonly found: Found | undefined }> {
   const observed = await rig.make(await rig.prepare());
   return { observed, found: await calls.find(rig.context, observed.id) };

@@ -15,12 +15,15 @@ export {
   type ConformanceProgress,
 } from "./run.js";
 export {
+  type Blindness,
   ConformanceFailure,
   type ConformanceSubject,
+  type KindFailure,
   type OlderSpecs,
   type Sample,
   steppingClock,
   type SteppingClock,
   type World,
+  type WorldPower,
   type WorldPowers,
 } from "./subject.js";

@@ -2,8 +2,10 @@ import { CapstanError, expectDefined } from "../api/error.js";
 import { type JsonObject, sameJson } from "../api/json.js";
 import type { Clock } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
-import { inTime } from "./limit.js";
 import { type ChangingCall, rehearsals } from "./calls.js";
+import { inTime } from "./limit.js";
+import { startedAgain } from "./outside.js";
+import { partsOf } from "./parts.js";
 import { errorOf, seenOf } from "./seen.js";
 import type { Rig } from "./rig.js";
 import { harnessMust, must, offered, type WorldPowers } from "./subject.js";
@@ -11,8 +13,8 @@ import { harnessMust, must, offered, type WorldPowers } from "./subject.js";
 /** A call that still makes changes after so many never comes to its end. */
 const mostChanges = 20;
 
-/** How long a call may go on after it was interrupted, by the wall clock. */
-const patienceMs = 1_000;
+/** How long a call may go on after it was interrupted, while this process has its turn. */
+export const patienceMs = 1_000;
 
 const untilInterruptMs = 20;
 
@@ -40,8 +42,10 @@ export async function checksEngine(rig: Rig): Promise<void> {
       await Promise.resolve();
       isOld = false;
     };
-    await run({ ...rig.context, clock: { now: () => clock.now(), sleep }, assertEngineAlive });
+    const ctx = { ...rig.context, clock: { now: () => clock.now(), sleep }, assertEngineAlive };
+    const error = await errorOf(run(ctx));
     world.beforeChange();
+    must(error === undefined, `be able to ${call} what it has just made`, seenOf(error));
     mustHaveSeen(call, changes);
     must(
       unchecked === 0,
@@ -121,40 +125,6 @@ export async function endsAtOnce(rig: Rig): Promise<void> {
   );
 }
 
-/** "answers a create as soon as there is an id, not when it is ready" */
-export async function createDoesNotWait(rig: Rig): Promise<void> {
-  const world = rig.able("holdBoot");
-  const { who, spec } = await rig.prepare();
-  await world.holdBoot(true);
-  const over = new AbortController();
-  const { clock } = rig.context;
-  const endMs = clock.now() + timingOf(rig.provider).longestCallMs + 60_000;
-  const sleep: Clock["sleep"] = async (ms, signal) => {
-    over.signal.throwIfAborted();
-    if (clock.now() > endMs) over.abort(interrupted());
-    await clock.sleep(ms, signal ?? over.signal);
-  };
-  const ctx = { ...rig.context, signal: over.signal, clock: { now: () => clock.now(), sleep } };
-  const limitMs = timingOf(rig.provider).longestCallMs + patienceMs;
-  const made = rig.handler.create(ctx, who, spec);
-  const answer = await inTime(
-    limitMs,
-    made.catch(() => undefined),
-  );
-  over.abort(interrupted());
-  await world.holdBoot(false);
-  must(
-    answer !== undefined,
-    "answer a create while the host still boots: who runs the passes waits for it",
-    "it waits",
-  );
-  must(
-    answer.phase === "pending",
-    "show a host that still boots as pending",
-    `the create answers ${answer.phase}`,
-  );
-}
-
 /** "leaves nothing that nobody finds, whenever it is killed" */
 export async function survivesKill(rig: Rig): Promise<void> {
   const world = rig.able("alive", "beforeChange");
@@ -200,12 +170,14 @@ async function dyingAfter(
   return died;
 }
 
-/** What is alive and not found by marks is nobody's for ever. What is let go is nobody's on purpose. */
+/** A resource without marks has no owner, and never goes, unless it is a part of one with marks. Disowned resources lose them on purpose. */
 async function mustBeFound(rig: Rig, { call, who }: ChangingCall, ids: string[]): Promise<void> {
   if (call === "disown" || call === "mark") return;
   const { cluster, clusterUid } = who;
   const listed = await rig.provider.inventory(rig.context, { cluster, clusterUid });
-  const lost = ids.filter((id) => !listed.some((one) => one.id === id && sameJson(one.who, who)));
+  const found = ids.filter((id) => listed.some((one) => one.id === id && sameJson(one.who, who)));
+  const parts = await partsOf(rig, found);
+  const lost = ids.filter((id) => !found.includes(id) && !parts.includes(id));
   must(
     lost.length === 0,
     call === "create"
@@ -232,6 +204,9 @@ async function mustEnd(rig: Rig, { call, who, current, wanted }: ChangingCall): 
     const { spec } = rig.recordedAs(current, wanted);
     const error = await errorOf(resource.update(current.id, { who, spec }, inputs));
     await mustRun(rig, { about, error, who, id: current.id, spec: wanted });
+  } else if (current !== undefined && call === "start") {
+    const error = await errorOf(startedAgain(rig, current));
+    await mustRun(rig, { about, error, who, id: current.id, spec: current.spec });
   }
 }
 
@@ -309,6 +284,6 @@ function dead(): CapstanError {
   });
 }
 
-function interrupted(): CapstanError {
+export function interrupted(): CapstanError {
   return new CapstanError({ code: "CANCELLED", source: "user", message: "interrupted" });
 }

@@ -2,11 +2,16 @@ import { type Json, type JsonObject, sameJson } from "../api/json.js";
 import type { Observed, Phase } from "../provider/port.js";
 import { timingOf } from "../provider/timing.js";
 import { unobservableOf } from "../provider/unobservable.js";
+import { asProduct } from "./calls.js";
 import { otherValues } from "./other-values.js";
 import type { Inputs, Rig } from "./rig.js";
-import { checkable, must } from "./subject.js";
+import { errorOf, seenOf } from "./seen.js";
+import { checkable, isStepping, must } from "./subject.js";
 
 // What happens in the cloud without the provider: it has to show it.
+
+/** More than any host takes to start. */
+const hourMs = 3_600_000;
 
 /** "never shows a stopped host as ready" */
 export async function showsStopped(rig: Rig): Promise<void> {
@@ -15,11 +20,59 @@ export async function showsStopped(rig: Rig): Promise<void> {
   await world.stop(made.id);
   for (const [how, phase] of await phasesOf(rig, inputs, made.id)) {
     must(
-      phase === "pending" || phase === "failed",
-      "show a host that somebody has stopped as failed, or as pending where it starts by itself",
+      phase === "pending" || phase === "failed" || phase === "stopped",
+      "show a host that somebody has stopped as stopped or failed, or as pending where it starts by itself",
       `${how} shows it ${phase ?? "not at all"}`,
     );
   }
+  await startsWhatItShowsStopped(rig, made);
+  await world.stop(made.id);
+  if (!isStepping(world.clock)) {
+    rig.exceptions.push(
+      "a host that was stopped an hour ago: the clock of the world is a real one",
+    );
+    return;
+  }
+  world.clock.advance(hourMs);
+  for (const [how, phase] of await phasesOf(rig, inputs, made.id)) {
+    must(
+      phase !== "pending",
+      "show a host that does not start by itself as failed: one that is pending is waited for, and never replaced",
+      `an hour after it was stopped ${how} shows it pending`,
+    );
+  }
+}
+
+/** A host that is shown as stopped is started instead of replaced. */
+async function startsWhatItShowsStopped(rig: Rig, { id, who }: Observed): Promise<void> {
+  const { handler, context } = rig;
+  const presence = await handler.locate(context, who, id);
+  if (presence.found !== "one" || presence.resource.phase !== "stopped") return;
+  must(
+    handler.start !== undefined,
+    "have a start where it shows hosts as stopped, or show them as failed",
+    `${id} is stopped, and there is no start`,
+  );
+  for (const how of ["start a host that it shows as stopped", "succeed in starting what runs"]) {
+    const error = await errorOf(startedAgain(rig, presence.resource));
+    const now = await handler.locate(context, who, id);
+    must(
+      error === undefined && now.found === "one" && now.resource.phase === "ready",
+      `${how} (start)`,
+      `${seenOf(error)}, and it answers ${JSON.stringify(now)}`,
+    );
+  }
+}
+
+/** Starts a host as the product does, and waits as long as it is pending. */
+export async function startedAgain(rig: Rig, { id, who, spec }: Observed): Promise<void> {
+  const { handler, context } = rig;
+  await asProduct(context, async () => {
+    const presence = await handler.locate(context, who, id);
+    if (presence.found === "one") await handler.start?.(context, presence.resource);
+  });
+  // What is there already is waited for as a create waits.
+  await rig.resource().create({ who, spec });
 }
 
 /** "shows as gone what somebody has deleted" */

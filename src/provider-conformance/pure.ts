@@ -1,11 +1,10 @@
 import { sameJson, type JsonObject } from "../api/json.js";
+import { providerValue } from "../api/types.js";
 import { unknownValue } from "../api/unknown.js";
 import { dependenciesOf, inDependencyOrder, keyOf, refsIn } from "../graph/graph.js";
-import { compileParts, templateJudge } from "../compile/compile.js";
-import type { ExpandedMachine } from "../sets/expanded.js";
-import { expandMachines } from "../sets/expand.js";
 import { readDesired } from "../manifest/desired.js";
-import type { MachineSpecs, Rig } from "./rig.js";
+import type { Rig } from "./rig.js";
+import { machinesOf, type MachineSpecs } from "./sample.js";
 import type { CompiledParts } from "../provider/port.js";
 import { type ConformanceSubject, must, type Sample } from "./subject.js";
 
@@ -63,13 +62,18 @@ export async function compileIsPure(rig: Rig): Promise<void> {
     "compile the same objects to the same resources",
     "two compilations differ",
   );
-  for (const machine of Object.keys(specs)) {
-    must(hosts.has(machine), "compile a host for each machine", `there is none for ${machine}`);
-    const alone = compiled(rig, { [machine]: {} }).hosts.get(machine);
+  // Where a machine is placed depends on the others: each is compiled alone as it was placed among them.
+  const desired = rig.desired(specs);
+  for (const machine of machinesOf(rig.provider, desired)) {
+    const { name } = machine;
+    must(hosts.has(name), "compile a host for each machine", `there is none for ${name}`);
+    const value = providerValue(desired.cluster.spec);
+    const parts = rig.provider.compile(frozen(desired.cluster), value, [frozen(machine)], {});
+    const alone = parts.hosts.get(name);
     must(
-      sameJson(alone, hosts.get(machine)),
+      sameJson(alone, hosts.get(name)),
       "compile a machine's host from that machine alone",
-      `${machine} is ${JSON.stringify(alone)} alone and ${JSON.stringify(hosts.get(machine))} with others`,
+      `${name} is ${JSON.stringify(alone)} alone and ${JSON.stringify(hosts.get(name))} with others`,
     );
   }
   const nodes = new Set(inDependencyOrder(infrastructure).map(keyOf));
@@ -104,10 +108,10 @@ function hostSpecOf(rig: Rig, fields: JsonObject): JsonObject {
 /** What machines of the sample compile to. */
 export function compiled(rig: Rig, specs: MachineSpecs, sample?: Sample): CompiledParts {
   const { provider } = rig;
-  const { cluster, ...desired } = frozen(rig.desired(specs, sample));
-  const judge = templateJudge(provider, cluster);
-  const machines: ExpandedMachine[] = expandMachines({ cluster, ...desired }, [], judge);
-  return compileParts(provider, cluster, frozen(machines));
+  const desired = frozen(rig.desired(specs, sample));
+  const { cluster } = desired;
+  const machines = frozen(machinesOf(provider, desired));
+  return provider.compile(cluster, providerValue(cluster.spec), machines, {});
 }
 
 /** The value, so that whoever changes it fails. */

@@ -1,7 +1,12 @@
 import { messageOf } from "../api/error.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { conformanceCases, type ConformanceOptions } from "./run.js";
-import type { ConformanceSubject, WithoutVerdict } from "./subject.js";
+import {
+  ConformanceFailure,
+  type ConformanceSubject,
+  type KindFailure,
+  type WithoutVerdict,
+} from "./subject.js";
 
 /** What came of one case. */
 export interface CaseReport {
@@ -22,6 +27,8 @@ export interface ConformanceReport {
   readonly notChecked: number;
   /** What the provider does not have. */
   readonly notOffered: number;
+  /** The failure that came first in time, which others may follow from. Absent where nothing failed. */
+  readonly firstFailure?: { readonly name: string } & KindFailure;
   readonly cases: readonly CaseReport[];
 }
 
@@ -34,6 +41,7 @@ export async function runConformance(
   const provider = world.provider.name;
   await world.close?.();
   const cases: CaseReport[] = [];
+  let firstFailure: ConformanceReport["firstFailure"];
   for (const { name, run } of conformanceCases(subject, options)) {
     const beginMs = performance.now();
     const told = await run().then(
@@ -41,7 +49,11 @@ export async function runConformance(
         checked.outcome === "passed"
           ? { outcome: checked.outcome, message: checked.exceptFor.join("; ") }
           : { outcome: checked.outcome, message: checked.reason },
-      (error: unknown) => ({ outcome: "failed" as const, message: messageOf(error) }),
+      (error: unknown) => {
+        const [first] = error instanceof ConformanceFailure ? error.failures : [];
+        firstFailure ??= first && { name, ...first };
+        return { outcome: "failed" as const, message: messageOf(error) };
+      },
     );
     const durationMs = Math.round(performance.now() - beginMs);
     const { outcome, message } = told;
@@ -51,15 +63,16 @@ export async function runConformance(
   }
   const count = (outcome: CaseReport["outcome"]) =>
     cases.filter((one) => one.outcome === outcome).length;
-  return {
-    schemaVersion: 1,
+  return omitUndefined({
+    schemaVersion: 1 as const,
     provider,
     passed: count("passed"),
     failed: count("failed"),
     notChecked: count("notChecked"),
     notOffered: count("notOffered"),
+    firstFailure,
     cases,
-  };
+  });
 }
 
 const words: Readonly<Record<CaseReport["outcome"], string>> = {
@@ -70,7 +83,12 @@ const words: Readonly<Record<CaseReport["outcome"], string>> = {
 };
 
 /** A line for each case, with what is to be said about it below, and the numbers last. */
-export function reportText({ provider, cases, ...numbers }: ConformanceReport): string {
+export function reportText({
+  provider,
+  cases,
+  firstFailure,
+  ...numbers
+}: ConformanceReport): string {
   const width = Math.max(...Object.values(words).map(({ length }) => length));
   const lines = cases.flatMap(({ name, outcome, message }) => {
     const about = outcome === "passed" ? `not checked: ${message ?? ""}` : (message ?? "");
@@ -81,7 +99,11 @@ export function reportText({ provider, cases, ...numbers }: ConformanceReport): 
         : about.split("\n").map((line) => `${" ".repeat(width + 4)}${line}`)),
     ];
   });
-  return [`conformance of ${provider}`, ...lines, numbersText(numbers), ""].join("\n");
+  const first =
+    firstFailure === undefined
+      ? []
+      : [`the first failure: ${firstFailure.kind}, ${firstFailure.name}`];
+  return [`conformance of ${provider}`, ...lines, ...first, numbersText(numbers), ""].join("\n");
 }
 
 /** A badge for a provider's README, in Markdown. */

@@ -3,8 +3,7 @@ import { expectDefined } from "../api/error.js";
 import { type Json, type JsonObject, sameJson } from "../api/json.js";
 import { omitUndefined } from "../api/omit-undefined.js";
 import { findFacts } from "../engine/operations/found-facts.js";
-import { apiVersion, clusterNameLabel } from "../api/schema.js";
-import { type ClusterObject, type Desired, providerValue } from "../api/types.js";
+import type { ClusterObject, Desired } from "../api/types.js";
 import {
   dependenciesOf,
   type GraphNode,
@@ -14,39 +13,33 @@ import {
   resolveRefs,
 } from "../graph/graph.js";
 import type {
-  Clock,
   CreateContext,
   Identity,
   InfrastructureProvider,
   MachineToCompile,
   Observed,
   ResourceHandler,
-  UserData,
 } from "../provider/port.js";
-import { packedUserData, userDataOf } from "../bootstrap/host/user-data.js";
 import { CloudResource } from "../dynamic/cloud-resource.js";
-import { diagnosticText } from "../manifest/diagnostic.js";
-import { identityOf, machineToCompile, templateJudge } from "../compile/compile.js";
-import { expandMachines } from "../sets/expand.js";
+import { identityOf } from "../compile/compile.js";
 import { observe as look } from "../engine/run/observe.js";
 import { machineKey } from "../records/target.js";
 import { makePlan } from "../plan/planner/make-plan.js";
 import type { Plan } from "../plan/plan.js";
 import type { PriorState, RecordedResource } from "../records/prior-state.js";
-import { revisionKey } from "../transaction/pass.js";
-import { readDesired } from "../manifest/desired.js";
+import { CallWatch } from "./call-watch.js";
 import { within } from "./limit.js";
+import { type Able, able, type Power } from "./powers.js";
+import { emptyUserData, revisionRecord, stoppable } from "./rig-engine.js";
 import {
-  checkable,
-  type ConformanceSubject,
-  must,
-  type Sample,
-  type World,
-  type WorldPowers,
-} from "./subject.js";
-
-/** Machines of the case's cluster by name, with what differs from the subject's machineSpec. */
-export type MachineSpecs = Readonly<Record<string, JsonObject>>;
+  desiredOf,
+  kindsOf,
+  machinesOf,
+  memberName,
+  type MachineSpecs,
+  sampleManifest,
+} from "./sample.js";
+import { type ConformanceSubject, must, type Sample, type World } from "./subject.js";
 
 /** What a resource is registered with. */
 export interface Inputs extends JsonObject {
@@ -56,16 +49,6 @@ export interface Inputs extends JsonObject {
 
 const timeoutMs = 600_000;
 
-/** What every machine of the sample runs. */
-export const sampleKubelet = "1.34.2";
-
-/** What hosts of the sample are given: it does nothing. */
-function emptyUserData({ userData }: InfrastructureProvider): UserData {
-  const format = userData?.format ?? "cloud-config";
-  const text = userDataOf({ files: [], script: "/bin/true" }, format);
-  return { format, text, packed: packedUserData(text) };
-}
-
 /** On what work is done, and how long it may take. */
 interface RigOptions {
   /** The kind that a case is about; the provider's hosts without. */
@@ -73,22 +56,33 @@ interface RigOptions {
   readonly timeoutMs: number;
 }
 
+/** What a case's rig is made with. */
+interface RigSurroundings {
+  readonly kind?: string;
+  readonly signal: AbortSignal;
+  readonly watch: CallWatch;
+}
+
 /** An engine in memory around a provider: the product's plan and its resource protocol, and records. */
 export class Rig {
   readonly context: CreateContext;
+  /** The world's provider, watched: messages about its errors name the call. */
+  readonly provider: InfrastructureProvider;
   /** The kind that the case is about. */
   readonly kind: string;
   /** Parts of what the case is about that could not be checked, and why. */
   readonly exceptions: string[] = [];
   private readonly records = new Map<NodeKey, RecordedResource>();
   private committed: Plan | undefined;
+  private ofWorkers: readonly string[] | undefined;
 
   private constructor(
     readonly subject: ConformanceSubject,
     readonly world: World,
-    { kind = world.provider.hostKind, signal }: { kind?: string; signal: AbortSignal },
+    { kind = world.provider.hostKind, signal, watch }: RigSurroundings,
   ) {
     this.kind = kind;
+    this.provider = watch.watched(world.provider);
     const userData = async () => emptyUserData(world.provider);
     const clock = stoppable(world.clock, signal);
     this.context = { clock, signal, assertEngineAlive: () => {}, userData };
@@ -101,35 +95,30 @@ export class Rig {
     work: (rig: Rig) => Promise<T>,
   ): Promise<T> {
     const world = await subject.open();
+    const watch = new CallWatch();
     try {
-      return await within(timeoutMs, (signal) =>
-        work(new Rig(subject, world, omitUndefined({ kind, signal }))),
+      return await within(timeoutMs, watch, (signal) =>
+        work(new Rig(subject, world, omitUndefined({ kind, signal, watch }))),
       );
     } finally {
       await world.close?.();
     }
   }
 
-  /** The kinds that the sample needs, in dependency order, what lives with hosts last. */
+  /** The kinds that the sample needs, in dependency order, what lives with hosts last, and what only a control plane needs after all. */
   kinds(): string[] {
-    const { cluster } = this.desired({});
-    const { infrastructure, satellites } = this.provider.compile(
-      cluster,
-      providerValue(cluster.spec),
-      [this.sampleMachine()],
-    );
-    const ours = inDependencyOrder(infrastructure).filter(({ type }) => type === "resource");
-    const kinds = ours.map(({ kind }) => kind);
-    const own = [...(satellites?.values() ?? [])].flat().map(({ kind }) => kind);
-    return [...new Set([...kinds, this.provider.hostKind, ...own])];
+    const { provider } = this;
+    const ofWorkers = kindsOf(provider, this.desired({ web: {} }));
+    return [...new Set([...ofWorkers, ...kindsOf(provider, this.desired(this.withMember({})))])];
+  }
+
+  /** The machines, and a member of the control plane. */
+  withMember(specs: MachineSpecs): MachineSpecs {
+    return { ...specs, [memberName]: this.subject.member ?? {} };
   }
 
   get isHost(): boolean {
     return this.kind === this.provider.hostKind;
-  }
-
-  get provider(): InfrastructureProvider {
-    return this.world.provider;
   }
 
   /** The calls on the kind that the case is about. */
@@ -151,55 +140,25 @@ export class Rig {
     });
   }
 
+  /** The machines with which there is something of the case's kind: a member of the control plane as well, where only those have it. */
+  machines(specs: MachineSpecs): MachineSpecs {
+    return this.isOfMembers ? this.withMember(specs) : specs;
+  }
+
   desired(specs: MachineSpecs, sample: Sample = this.subject): Desired {
-    const manifest = this.manifest(specs, {}, sample);
-    const { clusters, diagnostics } = readDesired([manifest], [this.provider]);
-    const errors = diagnostics.filter(({ severity }) => severity === "error");
-    const problems = errors.map(diagnosticText).join("; ");
-    const [only] = clusters;
-    must(only !== undefined && problems === "", "accept the specs of its own sample", problems);
-    return only;
+    return desiredOf(this.provider, sampleManifest(sample, specs));
   }
 
   /** The sample's machine as the provider is given it. */
   sampleMachine(): MachineToCompile {
-    const desired = this.desired({ web: {} });
-    const judge = templateJudge(this.provider, desired.cluster);
-    const [machine] = expandMachines(desired, [], judge);
+    const [machine] = machinesOf(this.provider, this.desired({ web: {} }));
     must(machine !== undefined, "accept its own sample", "it has no machine");
-    return machineToCompile(this.provider, machine);
+    return machine;
   }
 
   /** The sample as a user would write it. */
-  manifest(
-    specs: MachineSpecs,
-    clusterFields: JsonObject = {},
-    { clusterSpec, machineSpec }: Sample = this.subject,
-  ): { file: string; text: string } {
-    const cluster = {
-      apiVersion,
-      kind: "Cluster",
-      metadata: { name: "conformance" },
-      spec: {
-        clusterNetwork: {
-          services: { cidrBlocks: ["10.96.0.0/12"] },
-          pods: { cidrBlocks: ["192.168.0.0/16"] },
-          serviceDomain: "cluster.local",
-        },
-        providerSpec: { value: { ...clusterSpec, ...clusterFields } },
-      },
-    };
-    const machines = Object.entries(specs).map(([name, fields]) => ({
-      apiVersion,
-      kind: "Machine",
-      metadata: { name, labels: { [clusterNameLabel]: "conformance" } },
-      spec: {
-        versions: { kubelet: sampleKubelet },
-        providerSpec: { value: { ...machineSpec, ...fields } },
-      },
-    }));
-    const documents = [cluster, ...machines].map((document) => JSON.stringify(document));
-    return { file: "conformance.json", text: documents.join("\n---\n") };
+  manifest(specs: MachineSpecs, clusterFields?: JsonObject): { file: string; text: string } {
+    return sampleManifest(this.subject, specs, clusterFields);
   }
 
   /** Looks at the cloud and plans, as `capstan plan` does. */
@@ -252,7 +211,7 @@ export class Rig {
    * a host.
    */
   async prepare(machine = "web", fields: JsonObject = {}): Promise<Inputs> {
-    const { target } = await this.plan({ [machine]: fields });
+    const { target } = await this.plan(this.machines({ [machine]: fields }));
     const nodes = new Map(target.nodes.map((node) => [keyOf(node), node]));
     const wanted = this.isHost
       ? nodes.get(expectDefined(hostKeyIn(target.machines, machine), `host of ${machine}`))
@@ -294,12 +253,16 @@ export class Rig {
     return presence.resource;
   }
 
-  /** The world, if it can do this. */
-  able<K extends keyof WorldPowers>(...powers: K[]): World & Required<Pick<WorldPowers, K>> {
-    const { world } = this;
-    const missing = powers.filter((power) => world[power] === undefined);
-    checkable(isAble(world, powers), `the world has no ${missing.join(" and no ")}`);
-    return world;
+  /** The world, if it can do this. Ends the case otherwise: not offered where the cloud lacks it, not checked where the world does. */
+  able<K extends Power>(...powers: K[]): Able<K> {
+    return able(this.world, powers);
+  }
+
+  /** Reports a part of the case as not checked without this power of the world, unless the cloud lacks it. */
+  partNeeds(power: Power, about: string): void {
+    const { world, exceptions } = this;
+    if (world[power] !== undefined || world.lacks?.[power] !== undefined) return;
+    exceptions.push(`${about}: the world has no ${power}`);
   }
 
   /** The record of a machine's one host. */
@@ -341,6 +304,12 @@ export class Rig {
     const namespace = change.cluster ?? cluster.metadata.namespace;
     const other: ClusterObject = { ...cluster, metadata: { ...cluster.metadata, namespace } };
     return identityOf(other, change.uid, who.kind, who.name);
+  }
+
+  /** Whether only members of a control plane need the case's kind. */
+  private get isOfMembers(): boolean {
+    this.ofWorkers ??= kindsOf(this.provider, this.desired({ web: {} }));
+    return !this.ofWorkers.includes(this.kind);
   }
 
   private handlerOf(kind: string): ResourceHandler {
@@ -422,39 +391,6 @@ export class Rig {
   }
 }
 
-/** What a commit leaves: without it a plan would want to write it. */
-const revisionRecord: RecordedResource = {
-  urn: revisionKey,
-  key: revisionKey,
-  kind: "Revision",
-  name: "revision",
-  type: "resource",
-  inputs: {},
-  secretInputs: [],
-  outputs: {},
-  dependsOn: [],
-  unfinished: false,
-  deleting: false,
-};
-
-function isAble<K extends keyof WorldPowers>(
-  world: World,
-  powers: readonly K[],
-): world is World & Required<Pick<WorldPowers, K>> {
-  return powers.every((power) => world[power] !== undefined);
-}
-
 function hostKeyIn(machines: Plan["target"]["machines"], machine: string): NodeKey | undefined {
   return machines.find(({ name }) => name === machine)?.host;
-}
-
-/** The clock, for as long as the case may run: whoever polls without a signal stops too. */
-function stoppable(clock: Clock, over: AbortSignal): Clock {
-  return {
-    now: () => clock.now(),
-    sleep: async (ms, signal) => {
-      await clock.sleep(ms, signal ?? over);
-      over.throwIfAborted();
-    },
-  };
 }

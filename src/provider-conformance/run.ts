@@ -1,9 +1,11 @@
-import { messageOf } from "../api/error.js";
+import { omitUndefined } from "../api/omit-undefined.js";
 import { type CaseDefinition, caseDefinitions } from "./cases.js";
 import { Rig } from "./rig.js";
+import { originOf, thrownText } from "./seen.js";
 import {
   ConformanceFailure,
   type ConformanceSubject,
+  type KindFailure,
   NoVerdict,
   type WithoutVerdict,
 } from "./subject.js";
@@ -35,7 +37,10 @@ export interface ConformanceProgress {
 }
 
 export interface ConformanceOptions {
-  /** How long a case may take with one kind, by the wall clock. 60,000 without. */
+  /**
+   * How long a case may go on with one kind while no call of the provider ends, and how much processor time it may take. A machine
+   * that is busy with other things does not use it up. 60,000 without.
+   */
   readonly timeoutMs?: number;
   readonly progress?: (now: ConformanceProgress) => void;
 }
@@ -53,10 +58,35 @@ export function conformanceCases(
   const { timeoutMs = defaultTimeoutMs } = options;
   let kinds: Promise<Kinds> | undefined;
   const kindsOnce = () => (kinds ??= Rig.use(subject, { timeoutMs }, kindsOf));
+  const firsts = new Map<string, string>();
   return caseDefinitions.map((definition) => ({
     name: definition.name,
-    run: async () => runCase(subject, definition, await kindsOnce(), options),
+    run: async () => {
+      try {
+        return await runCase(subject, definition, await kindsOnce(), options);
+      } catch (error) {
+        throw error instanceof ConformanceFailure ? asAFollower(error, definition, firsts) : error;
+      }
+    },
   }));
+}
+
+/** The same failure, which says where its cause was met first: with many kinds one cause fails many cases. */
+function asAFollower(
+  failure: ConformanceFailure,
+  { name }: CaseDefinition,
+  firsts: Map<string, string>,
+): ConformanceFailure {
+  const before = new Set<string>();
+  for (const { kind, origin } of failure.failures) {
+    if (origin === undefined) continue;
+    const first = firsts.get(origin);
+    if (first === undefined) firsts.set(origin, `"${name}" with ${kind}`);
+    else if (!first.startsWith(`"${name}"`)) before.add(first);
+  }
+  if (before.size === 0) return failure;
+  const message = `${failure.message}\nfirst met in ${[...before].join(" and ")}`;
+  return new ConformanceFailure(message, { cause: failure.cause }, failure.failures);
 }
 
 interface Kinds {
@@ -81,7 +111,8 @@ async function runCase(
   { timeoutMs = defaultTimeoutMs, progress }: ConformanceOptions,
 ): Promise<Checked> {
   const kinds = each === "kind" ? used : [hostKind];
-  const failures: Error[] = [];
+  const failures: KindFailure[] = [];
+  let firstCause: unknown;
   const open: Open[] = [];
   const exceptFor: string[] = [];
   for (const kind of kinds) {
@@ -95,13 +126,16 @@ async function runCase(
       exceptFor.push(...exceptions.map((one) => `${about}${one}`));
     } catch (error) {
       if (error instanceof NoVerdict) open.push({ about, error });
-      else failures.push(failureOf(name, about, error));
+      else {
+        firstCause ??= error;
+        const origin = originOf(error);
+        failures.push(omitUndefined({ kind, message: `${about}${textFor(name, error)}`, origin }));
+      }
     }
   }
-  const [first] = failures;
-  if (first !== undefined) {
-    const messages = failures.map(messageOf).join("\n");
-    throw new ConformanceFailure(messages, { cause: first.cause ?? first });
+  if (failures.length > 0) {
+    const messages = failures.map(({ message }) => message).join("\n");
+    throw new ConformanceFailure(messages, { cause: firstCause }, failures);
   }
   if (open.length === kinds.length) return withoutVerdict(open);
   const missing = each === "kind" ? unused.map((kind) => `${kind}: the sample needs none`) : [];
@@ -127,10 +161,7 @@ function withoutVerdict(open: readonly Open[]): Checked {
 }
 
 /** What the product itself cannot do with a provider is a failure of the provider too. */
-function failureOf(name: string, about: string, error: unknown): Error {
-  if (error instanceof ConformanceFailure) {
-    return new ConformanceFailure(`${about}${error.message}`, { cause: error });
-  }
-  const message = `${about}a provider must be one that ${name}: ${messageOf(error)}`;
-  return new ConformanceFailure(message, { cause: error });
+function textFor(name: string, error: unknown): string {
+  if (error instanceof ConformanceFailure) return error.message;
+  return `a provider must be one that ${name}: ${thrownText(error)}`;
 }

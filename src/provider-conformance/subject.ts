@@ -18,8 +18,11 @@ export interface World extends WorldPowers {
    * listings never lag: nothing to do.
    */
   lagListings(ms: number): void | Promise<void>;
-  /** While true, the cloud answers no question (get, list); only creations would still succeed. */
-  blind(on: boolean): void | Promise<void>;
+  /**
+   * While true, the cloud answers no question (get, list); only creations would still succeed. `how` is "unavailable" without, and
+   * otherwise one of `blindBy`.
+   */
+  blind(on: boolean, how?: Blindness): void | Promise<void>;
   /** Makes a resource that is not the case's, behind the provider's back. Returns its id. */
   plant(who: Identity, spec: JsonObject): string | Promise<string>;
   /** How many resources with this identity are alive, as the cloud itself knows. */
@@ -29,15 +32,50 @@ export interface World extends WorldPowers {
 }
 
 /**
+ * How a cloud leaves questions without an answer. `unavailable`: it fails. `denied`: the credentials may not look. `partial`: a
+ * part of it, a zone or a region, gives no answer, in which the resources of the sample are; the others answer.
+ */
+export type Blindness = "unavailable" | "denied" | "partial";
+
+/** What a world can do, by the names under which it may lack it. */
+export type WorldPower = keyof Omit<WorldPowers, "lacks" | "blindBy"> | "denied" | "partial";
+
+/**
  * What a world does where its cloud can. A case that needs what is not there is reported as not checked, and why.
  */
 export interface WorldPowers {
+  /**
+   * Powers that this cloud cannot have, with the reason: { plantNamesake: "names are no keys in it" }. Cases that need one of them
+   * are reported as not offered instead of not checked.
+   */
+  readonly lacks?: Readonly<Partial<Record<WorldPower, string>>>;
+  /** The ways of `blind` that the world can show beside "unavailable". */
+  readonly blindBy?: readonly Exclude<Blindness, "unavailable">[];
+  /**
+   * Makes another owner's resource under the name, or another key that the cloud has once, that the resource of `who` would get. It
+   * bears the marks of `bears`, or none. Returns its id, which `alive` shows; undefined for a kind without such a key.
+   */
+  plantNamesake?(
+    who: Identity,
+    spec: JsonObject,
+    bears?: Identity,
+  ): string | undefined | Promise<string | undefined>;
+  /** Ids, as in `alive`, of what the cloud makes and removes together with this resource: its boot disk. */
+  partsOf?(id: string): readonly string[] | Promise<readonly string[]>;
+  /** The next change of a resource meets a concurrent one, so that the cloud refuses it as out of date. */
+  conflictNextChange?(): void | Promise<void>;
+  /** The cloud forgets its operations that have ended, as clouds do after some days. */
+  forgetOperations?(): void | Promise<void>;
+  /** The next removal is answered with an operation. What this answers ends it: the cloud has refused it, and the resource stays. */
+  refuseNextRemoval?(): (() => void) | Promise<() => void>;
+  /** While true, changes and removals that the cloud has accepted do not come to their end. */
+  holdOperations?(on: boolean): void | Promise<void>;
   /**
    * From now on calls `hook` before each call of the provider that changes something in the cloud. Where it throws,
    * the call does not reach the cloud, and the provider sees the error. Without a hook: no more.
    */
   beforeChange?(hook?: () => void): void;
-  /** Ids of all that is alive in the cloud, whatever marks it bears. */
+  /** Ids of all that is alive in the cloud, whatever marks it bears, and also of what lives and dies with it (`partsOf`). */
   alive?(): readonly string[] | Promise<readonly string[]>;
   /** While true, the cloud takes every call and gives no answer, until the signal that came with the call aborts. */
   hang?(on: boolean): void | Promise<void>;
@@ -89,6 +127,10 @@ export interface ConformanceSubject extends Sample {
   readonly asking?: JsonObject;
   /** Fields of machineSpec with which a host may be another one for want of room; absent as for `asking`. */
   readonly choosing?: JsonObject;
+  /** Fields of clusterSpec with which a cluster offers failure domains; absent where the sample's does, or none can. */
+  readonly offering?: JsonObject;
+  /** Fields of machineSpec with other values for a control-plane member; as it is without. */
+  readonly member?: JsonObject;
   /** Inputs of other kinds than hosts, by kind, with other values that change in place. */
   readonly inPlaceOf?: Readonly<Record<string, JsonObject>>;
   /**
@@ -98,9 +140,26 @@ export interface ConformanceSubject extends Sample {
   beside?(kind: string, spec: JsonObject, index: number): JsonObject;
 }
 
+/** What failed of one kind in one case. */
+export interface KindFailure {
+  readonly kind: string;
+  readonly message: string;
+  /** The call of the provider that threw, and what: "locate of AcmeHost threw PERMISSION: ..."; absent where none did. */
+  readonly origin?: string;
+}
+
 /** A provider, or a harness, does not do what it must. */
 export class ConformanceFailure extends Error {
   override readonly name = "ConformanceFailure";
+
+  /** `failures`: of a whole case, kind by kind in the order of time. */
+  constructor(
+    message: string,
+    options?: ErrorOptions,
+    readonly failures: readonly KindFailure[] = [],
+  ) {
+    super(message, options);
+  }
 }
 
 /** Fails unless the condition holds: "a provider must <requirement>: <seen>". */
@@ -144,6 +203,10 @@ export function offered(condition: boolean, reason: string): asserts condition {
 /** A clock that can be moved on. */
 export interface SteppingClock extends Clock {
   advance(ms: number): void;
+}
+
+export function isStepping(clock: Clock): clock is SteppingClock {
+  return "advance" in clock;
 }
 
 /** A clock on which nothing waits: whoever sleeps moves it on. Timers still come to their turn. */

@@ -20,6 +20,9 @@ import type {
 import { CapstanError } from "../../src/api/error.js";
 import { olderVersionsOf } from "../../src/provider/older-versions.js";
 import { folderDefects, localDefects, nobody, resizeDefects } from "./defects.js";
+import { gceDefects } from "./gce/defects.js";
+import { ownGceDefects } from "./gce/own-defects.js";
+import { withoutVerdict } from "./without-verdict.js";
 import { type FaultyFolder, folderSubject, localSubject, resizableSubject } from "./worlds.js";
 import { secretDefects, secretRequirement } from "./secret-defects.js";
 
@@ -188,84 +191,6 @@ function withUserData(
 
 const noteSubject = { provider: withUpdate, inPlace: { note: "changed" } };
 
-/** What cannot be shown of a folder, and what the example does not have. */
-const notOfFolder = {
-  "answers many where several bear the same marks": "notChecked",
-  "gives up at once when it is interrupted while the cloud does not answer": "notChecked",
-  "tells which cloud it is, the same each time, or nothing at all": "notOffered",
-  "tells what became of what its cloud has accepted, or makes at once": "notOffered",
-  "looks up the same as long as nothing changes, and only reads": "notOffered",
-  "makes another host where there is no room for the one that is asked for, or cannot":
-    "notOffered",
-} as const;
-const noImport = {
-  "lets go of what it made, or cannot": "notOffered",
-  "finds a host by its id alone, whosever it is, or cannot": "notOffered",
-  "puts marks on what bears none, and nothing else, or cannot": "notOffered",
-  "reads what is not ours without changing it, or cannot": "notOffered",
-} as const;
-const oneVersion = { "converts what is written in its older versions": "notOffered" } as const;
-const noSecrets = {
-  "keeps what its secret fields hold out of all else that it shows": "notOffered",
-} as const;
-const noUpdate = {
-  "makes a change in place, all of it, and shows it": "notOffered",
-  "finishes a change in place that was killed, toward what was wanted and back": "notOffered",
-} as const;
-const noUserData = {
-  "says what its hosts take at their first start, or nothing": "notOffered",
-} as const;
-
-const ofFolder = { ...notOfFolder, ...noSecrets };
-const ofLocal = {
-  ...oneVersion,
-  ...noSecrets,
-  "never shows a stopped host as ready": "notChecked",
-} as const;
-
-/** The cases that have no verdict of a subject: the others have to pass. */
-const withoutVerdict: Readonly<Record<keyof typeof subjects, Readonly<Record<string, string>>>> = {
-  local: ofLocal,
-  "local with hosts that are stopped to be changed": ofLocal,
-  "examples/provider-minimal": {
-    ...ofFolder,
-    ...noUpdate,
-    ...noImport,
-    ...oneVersion,
-    ...noUserData,
-  },
-  "examples/provider-minimal with an update": {
-    ...ofFolder,
-    ...noImport,
-    ...oneVersion,
-    ...noUserData,
-  },
-  "examples/provider-minimal with fields that its cloud cannot show": {
-    ...ofFolder,
-    ...noImport,
-    ...oneVersion,
-    ...noUserData,
-  },
-  "examples/provider-minimal with an import": {
-    ...ofFolder,
-    ...noUpdate,
-    ...oneVersion,
-    ...noUserData,
-  },
-  "examples/provider-minimal with user data": {
-    ...ofFolder,
-    ...noUpdate,
-    ...noImport,
-    ...oneVersion,
-  },
-  "examples/provider-minimal with an older version": {
-    ...ofFolder,
-    ...noUpdate,
-    ...noImport,
-    ...noUserData,
-  },
-};
-
 const subjects = {
   local: localSubject(),
   "local with hosts that are stopped to be changed": resizableSubject(),
@@ -287,7 +212,7 @@ const subjects = {
 
 for (const [name, subject] of Object.entries(subjects)) {
   describe(`conformance of ${name}`, () => {
-    const open = withoutVerdict[name as keyof typeof subjects];
+    const open = withoutVerdict[name] ?? {};
     for (const { name: requirement, run } of conformanceCases(subject)) {
       it(requirement, async () => {
         const checked = await run();
@@ -524,9 +449,14 @@ const mutations: readonly Mutation[] = [
     fails: [cases.letGo],
   },
   {
-    name: "find offered without what takes marks off",
+    name: "find finds nothing",
     break: (good) => withCalls(good, { find: async () => undefined }),
-    fails: [cases.findById, cases.mark],
+    fails: [cases.findById, cases.readsOthers],
+  },
+  {
+    name: "mark offered without what takes marks off",
+    break: (good) => withCalls(good, { mark: async () => {} }),
+    fails: [cases.mark],
   },
   {
     name: "find does not say whose a host is",
@@ -768,12 +698,17 @@ describe("conformance finds defects", () => {
     });
   }
 
+  it("says of each subject what it has no verdict of", () => {
+    assert.deepEqual(Object.keys(withoutVerdict), Object.keys(subjects));
+  });
+
   it("has a defect for each case", () => {
     const found = new Set([
       ...mutations.flatMap(({ fails }) => fails),
       ...Object.values({ ...folderDefects, ...localDefects, ...resizeDefects }).map(
         ([fails]) => fails,
       ),
+      ...Object.values({ ...gceDefects, ...ownGceDefects }).map(([fails]) => fails),
       ...Object.keys(secretDefects).map(() => secretRequirement),
     ]);
     const missed = conformanceCases(localSubject()).filter(({ name }) => !found.has(name));

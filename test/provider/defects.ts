@@ -224,6 +224,21 @@ export const cases = {
   lists: "lists all that carries its marks, and nothing else",
   inPlace: "changes in place, on the same host",
   updates: "makes a change in place, all of it, and shows it",
+  shows: "shows what it made as it was asked for",
+  spent: "never brings a removed resource back",
+  readiness: "says since when a host is ready and what its node runs, or nothing",
+  owned: "lists what every cluster owns, with its age where it tells one",
+  forgotten: "reports a forgotten operation as over",
+  removal: "reports a removal that the cloud refuses after it has accepted it",
+  namesakes: "leaves another owner's resource of the same name alone",
+  longest: "keeps resources apart whose longest names differ in the last character",
+  denied: "does not take a refused look for absence",
+  partial: "does not take an incomplete answer for a complete one",
+  nothingLeft: "leaves no part of a removed resource behind",
+  conflict: "loses no change to a concurrent one",
+  changesWait: "answers an update and a removal once the cloud has accepted them",
+  member: "shows a control-plane member as it was asked for",
+  domains: "lists and finds hosts in every failure domain",
 } as const;
 
 export const folderDefects: Readonly<Record<string, readonly [string, FolderDefect]>> = {
@@ -653,7 +668,7 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
   "takes an update for done once a host has the inputs": [
     cases.resumes,
     (good) =>
-      withCalls(good, (handler) => ({
+      withCalls(withoutStart(good), (handler) => ({
         update: async (ctx, current, spec) =>
           sameJson(current.spec, spec) ? current : updated(handler, ctx, current, spec),
       })),
@@ -661,7 +676,7 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
   "stops a host first, and refuses what is stopped": [
     cases.resumes,
     (good) =>
-      withCalls(good, (handler) => ({
+      withCalls(withoutStart(good), (handler) => ({
         update: async (ctx, current, spec) => {
           if (current.phase !== "failed") return updated(handler, ctx, current, spec);
           throw new CapstanError({ code: "CLOUD_FAILED", source: "cloud", message: "not running" });
@@ -671,7 +686,7 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
   "changes what is stopped, and does not start it": [
     cases.resumes,
     (good, cloud) =>
-      withCalls(good, (handler) => ({
+      withCalls(withoutStart(good), (handler) => ({
         update: async (ctx, current, spec) => {
           if (current.phase !== "failed") return updated(handler, ctx, current, spec);
           await cloud.update(current.id, spec, ctx.signal);
@@ -691,6 +706,15 @@ export const resizeDefects: Readonly<Record<string, readonly [string, LocalDefec
       })),
   ],
 };
+
+/** The provider without a start: hosts that stand still have failed, and an update makes them run. */
+function withoutStart(good: InfrastructureProvider): InfrastructureProvider {
+  const shown = withShown(good, (one) =>
+    one.phase === "stopped" ? { ...one, phase: "failed" } : one,
+  );
+  const none = { start: undefined } as unknown as Partial<ResourceHandler>;
+  return withCalls(shown, () => none);
+}
 
 function updated(
   handler: ResourceHandler,

@@ -9,6 +9,7 @@ import { localApiVersion } from "../../providers/local/specs.js";
 import { loadProviders } from "../../providers/outside.js";
 import { sameJson, type JsonObject } from "../../src/api/json.js";
 import {
+  type Blindness,
   type ConformanceSubject,
   type OlderSpecs,
   steppingClock,
@@ -109,6 +110,7 @@ export function localSubject(
     },
     replacing: { size: "large" },
     asking: { imageFamily: "ubuntu" },
+    offering: { failureDomains: ["local-a", "local-b"] },
     choosing: { otherSizes: ["large", "medium"] },
     open: () => openLocal(provider),
   };
@@ -129,6 +131,16 @@ export function resizableSubject(
 
 const operationMs = 60_000;
 
+/** What the simulated cloud has nothing of. */
+const lackedByLocal: NonNullable<World["lacks"]> = {
+  partial: "all of its cloud is one file",
+  plantNamesake: "names are no keys in its cloud",
+  partsOf: "its cloud makes nothing together with a resource",
+  conflictNextChange: "its cloud refuses no change as out of date",
+  forgetOperations: "its cloud forgets no operation",
+  holdOperations: "changes and removals are over at once in its cloud",
+};
+
 function openLocal(
   provider: (good: LocalProvider, cloud: WatchedCloud) => InfrastructureProvider,
 ): World {
@@ -147,11 +159,14 @@ function openLocal(
     clusterUid: "uid-1",
     loseNextCreate: () => cloud.addFault({ call: "create", mode: "lose" }),
     lagListings: (ms) => cloud.addFault({ call: "create", mode: "lag", ms, times: always }),
-    blind: async (on) => {
+    lacks: lackedByLocal,
+    blindBy: ["denied"],
+    blind: async (on, how) => {
       await cloud.clearFaults();
       if (!on) return;
-      await cloud.addFault({ call: "get", mode: "fail", times: always });
-      await cloud.addFault({ call: "list", mode: "fail", times: always });
+      const mode = how === "denied" ? "deny" : "fail";
+      await cloud.addFault({ call: "get", mode, times: always });
+      await cloud.addFault({ call: "list", mode, times: always });
     },
     plant: async (who, spec) => (await behind.create(who.kind as LocalKind, who, spec)).id,
     countAlive: async (who) => (await aliveOnes()).filter((one) => sameJson(one.who, who)).length,
@@ -172,6 +187,13 @@ function openLocal(
       const current = await behind.get(id);
       await behind.update(id, { ...current?.spec, ...fields }, undefined, "set");
       return true;
+    },
+    stop: async (id) => {
+      await behind.stop(id);
+    },
+    refuseNextRemoval: async () => {
+      await behind.addFault({ call: "terminate", mode: "keeps", ms: operationMs });
+      return () => clock.advance(operationMs);
     },
     kill: async (id) => {
       await behind.terminate(id, undefined, "kill");
@@ -213,6 +235,17 @@ export interface Variant {
   readonly olderSpecs?: readonly OlderSpecs[];
 }
 
+/** What a folder has nothing of. */
+const lackedByFolder: NonNullable<World["lacks"]> = {
+  partial: "a folder is read as a whole",
+  plantNamesake: "a file's name is its id, and none is used twice",
+  partsOf: "a folder makes nothing together with a file",
+  conflictNextChange: "a folder refuses no change as out of date",
+  forgetOperations: "a folder has no operations",
+  holdOperations: "changes are over at once in a folder",
+  refuseNextRemoval: "a folder has no operations",
+};
+
 const folderApiVersion = "folder.example.dev/v1alpha1";
 
 /** The example's provider on a folder of its own. */
@@ -238,7 +271,9 @@ export function folderSubject({
         clusterUid: "uid-1",
         loseNextCreate: () => void (cloud.losesNext = true),
         lagListings: (ms) => void (cloud.lagMs = ms),
-        blind: (on) => void (cloud.isBlind = on),
+        lacks: lackedByFolder,
+        blindBy: ["denied"],
+        blind: (on, how = "unavailable") => void (cloud.blindness = on ? how : undefined),
         plant: (who, spec) => cloud.plant(who, spec),
         countAlive: (who) => cloud.alive(who).length,
         beforeChange: (hook) => void (cloud.hook = hook),
@@ -259,7 +294,7 @@ export class FaultyFolder implements FolderCloud {
   hook: (() => void) | undefined;
   losesNext = false;
   lagMs = 0;
-  isBlind = false;
+  blindness: Blindness | undefined;
   private holdsBoot = false;
   private planted = 0;
   private readonly shownFrom = new Map<string, number>();
@@ -319,7 +354,7 @@ export class FaultyFolder implements FolderCloud {
   }
 
   private look(): void {
-    if (this.isBlind) throw new Error("the folder gives no answer");
+    if (this.blindness !== undefined) throw new Error(`the folder is ${this.blindness}`);
   }
 }
 

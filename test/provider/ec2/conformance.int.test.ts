@@ -12,7 +12,13 @@ const timeoutMs = 300_000;
 /** What the provider of hosts does without. */
 const notOffered = [
   "tells what became of what its cloud has accepted, or makes at once",
+  "reports a forgotten operation as over",
+  "reports a removal that the cloud refuses after it has accepted it",
+  "leaves another owner's resource of the same name alone",
+  "does not take an incomplete answer for a complete one",
+  "loses no change to a concurrent one",
   "keeps what its secret fields hold out of all else that it shows",
+  "lists and finds hosts in every failure domain",
   "makes another host where there is no room for the one that is asked for, or cannot",
   "looks up the same as long as nothing changes, and only reads",
   "converts what is written in its older versions",

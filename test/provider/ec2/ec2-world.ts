@@ -14,6 +14,12 @@ const firstPlanted = 512;
 export class Ec2World extends MisbehavingWorld implements World {
   readonly clusterUid = "uid-1";
   readonly clock: Clock;
+  readonly lacks = {
+    partial: "a region answers as a whole",
+    plantNamesake: "instances have no names",
+    refuseNextRemoval: "a termination that is accepted is carried out",
+    conflictNextChange: "no change is refused as out of date",
+  };
   readonly plantMany?: NonNullable<World["plantMany"]>;
   private planted = firstPlanted;
 
@@ -81,6 +87,11 @@ export class Ec2World extends MisbehavingWorld implements World {
     return (await this.everything()).map(({ id }) => id);
   }
 
+  async partsOf(id: string): Promise<string[]> {
+    const volumes = await this.volumes();
+    return volumes.filter(({ user }) => user === id).map((volume) => volume.id);
+  }
+
   /** Moto changes the type of a running instance, too. Images and subnets stay. */
   async mutate(id: string, fields: JsonObject): Promise<boolean> {
     const { instanceType, from } = fields;
@@ -126,7 +137,9 @@ export class Ec2World extends MisbehavingWorld implements World {
     const instances = await this.moto.alive();
     const { Subnets = [] } = await ec2.describeSubnets({});
     const { SecurityGroups = [] } = await ec2.describeSecurityGroups({});
+    const volumes = await this.volumes();
     return [
+      ...volumes.map(({ id }) => made(id)),
       ...instances.map(({ InstanceId, Tags }) => made(InstanceId, Tags)),
       ...Subnets.filter(({ DefaultForAz }) => DefaultForAz !== true).map(({ SubnetId, Tags }) =>
         made(SubnetId, Tags),
@@ -135,6 +148,15 @@ export class Ec2World extends MisbehavingWorld implements World {
         ({ GroupId, Tags }) => made(GroupId, Tags),
       ),
     ];
+  }
+
+  /** The roots of instances, which bear no marks. */
+  private async volumes(): Promise<{ readonly id: string; readonly user: string | undefined }[]> {
+    const { Volumes = [] } = await this.moto.ec2.describeVolumes({});
+    return Volumes.map(({ VolumeId: id = "", Attachments: [attached] = [] }) => ({
+      id,
+      user: attached?.InstanceId,
+    }));
   }
 }
 

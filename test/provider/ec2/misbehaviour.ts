@@ -1,19 +1,31 @@
-import type { World } from "../../../src/provider-conformance/index.js";
+import type { Blindness, World } from "../../../src/provider-conformance/index.js";
 
 /** How clients of moto misbehave, as AWS may. */
 export interface Misbehaviour {
   hook: (() => void) | undefined;
-  isBlind: boolean;
+  blindness: Blindness | undefined;
   hangs: boolean;
   holdsBoot: boolean;
+  /** What stops and ends does not come to its end. */
+  holdsOperations: boolean;
   losesNext: boolean;
   lagMs: number;
 }
 
-type Powers = "loseNextCreate" | "lagListings" | "blind" | "beforeChange" | "hang" | "holdBoot";
+type Powers =
+  | "loseNextCreate"
+  | "lagListings"
+  | "blind"
+  | "blindBy"
+  | "beforeChange"
+  | "hang"
+  | "holdBoot"
+  | "holdOperations";
 
 /** The part of a world that its clients carry out. */
 export abstract class MisbehavingWorld implements Pick<World, Powers> {
+  readonly blindBy = ["denied"] as const;
+
   protected constructor(private readonly clients: Misbehaviour) {}
 
   loseNextCreate(): void {
@@ -24,8 +36,8 @@ export abstract class MisbehavingWorld implements Pick<World, Powers> {
     this.clients.lagMs = ms;
   }
 
-  blind(on: boolean): void {
-    this.clients.isBlind = on;
+  blind(on: boolean, how: Blindness = "unavailable"): void {
+    this.clients.blindness = on ? how : undefined;
   }
 
   beforeChange(hook?: () => void): void {
@@ -39,6 +51,44 @@ export abstract class MisbehavingWorld implements Pick<World, Powers> {
   holdBoot(on: boolean): void {
     this.clients.holdsBoot = on;
   }
+
+  holdOperations(on: boolean): void {
+    this.clients.holdsOperations = on;
+  }
+}
+
+/** An answer of AWS that is an error of this name. */
+export function refusal(name: string): Error {
+  return Object.assign(new Error(`refused: ${name}`), { name });
+}
+
+/** Throws what a question is answered with while the world is blind. */
+export function refuseLooks({ blindness }: Pick<Misbehaviour, "blindness">): void {
+  if (blindness === undefined) return;
+  throw blindness === "denied" ? refusal("UnauthorizedOperation") : new Error("no answer");
+}
+
+/** Refuses what takes an instance that is stopped, while stopping does not come to its end. */
+export function refuseEarly({ holdsOperations }: Misbehaviour, commandName: string): void {
+  const isEarly = ["ModifyInstanceAttributeCommand", "StartInstancesCommand"].includes(commandName);
+  if (holdsOperations && isEarly) throw refusal("IncorrectInstanceState");
+}
+
+const onTheWay: Readonly<Record<string, keyof Misbehaviour>> = {
+  running: "holdsBoot",
+  stopped: "holdsOperations",
+  terminated: "holdsOperations",
+};
+const states = { running: "pending", stopped: "stopping", terminated: "shutting-down" } as const;
+
+/** The state that an instance is shown in: on the way to its own, while that is held. */
+export function stateMeanwhile<State extends string>(
+  misbehaviour: Misbehaviour,
+  state: State | undefined,
+): State | (typeof states)[keyof typeof states] | undefined {
+  const held = state === undefined ? undefined : onTheWay[state];
+  const isHeld = held !== undefined && misbehaviour[held] === true;
+  return isHeld ? states[state as keyof typeof states] : state;
 }
 
 /** What of a client's configuration sends its requests. */

@@ -4,9 +4,16 @@ import type {
   Instance,
   RunInstancesCommandOutput,
 } from "@aws-sdk/client-ec2";
+import type { Blindness } from "../../../src/provider-conformance/index.js";
 import type { Clock } from "../../../src/provider/port.js";
 import type { Moto } from "./moto.js";
-import { hangAtTheDoor, type Misbehaviour } from "./misbehaviour.js";
+import {
+  hangAtTheDoor,
+  type Misbehaviour,
+  refuseEarly,
+  refuseLooks,
+  stateMeanwhile,
+} from "./misbehaviour.js";
 
 /** What a request asks and what comes back, of whatever call. */
 interface Asked {
@@ -31,9 +38,10 @@ const creating = ["RunInstancesCommand", "CreateSubnetCommand", "CreateSecurityG
 export class WatchedEc2 implements Misbehaviour {
   readonly client: EC2;
   hook: (() => void) | undefined;
-  isBlind = false;
+  blindness: Blindness | undefined;
   hangs = false;
   holdsBoot = false;
+  holdsOperations = false;
   losesNext = false;
   lagMs = 0;
   private readonly shownFromMs = new Map<string, number>();
@@ -52,7 +60,7 @@ export class WatchedEc2 implements Misbehaviour {
             return { output, response };
           };
           if (commandName.startsWith("Describe")) {
-            if (this.isBlind) throw new Error("EC2 gives no answer");
+            refuseLooks(this);
             const { output, response } = await call();
             return {
               output: this.shown(args.input as Asked, output as Answered) as never,
@@ -60,6 +68,7 @@ export class WatchedEc2 implements Misbehaviour {
             };
           }
           this.hook?.();
+          refuseEarly(this, commandName);
           const known =
             commandName === creating[0] ? this.madeBefore(args.input as Asked) : undefined;
           if (known !== undefined)
@@ -114,7 +123,7 @@ export class WatchedEc2 implements Misbehaviour {
   }
 
   private booting(instance: Instance): Instance {
-    const isHeld = this.holdsBoot && instance.State?.Name === "running";
-    return isHeld ? { ...instance, State: { Name: "pending" } } : instance;
+    const Name = stateMeanwhile(this, instance.State?.Name);
+    return Name === undefined ? instance : { ...instance, State: { ...instance.State, Name } };
   }
 }

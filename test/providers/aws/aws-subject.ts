@@ -3,7 +3,7 @@ import { capaApiVersion } from "../../../providers/aws/specs/v1alpha1.js";
 import { expectDefined } from "../../../src/api/error.js";
 import type { JsonObject } from "../../../src/api/json.js";
 import { refTo } from "../../../src/graph/graph.js";
-import { sampleKubelet } from "../../../src/provider-conformance/rig.js";
+import { sampleKubelet } from "../../../src/provider-conformance/sample.js";
 import type {
   ConformanceSubject,
   OlderSpecs,

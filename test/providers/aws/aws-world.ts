@@ -30,6 +30,11 @@ export class AwsWorld extends MisbehavingWorld implements World {
   readonly clusterUid = "uid-1";
   readonly clock: Clock;
   readonly provider: InfrastructureProvider;
+  readonly lacks = {
+    partial: "a region answers as a whole",
+    refuseNextRemoval: "a termination that is accepted is carried out",
+    conflictNextChange: "no change is refused as out of date",
+  };
   private readonly ec2: EC2;
   private readonly elb: ElasticLoadBalancingV2;
   private planted = firstPlanted;
@@ -182,8 +187,21 @@ export class AwsWorld extends MisbehavingWorld implements World {
   }
 
   async alive(): Promise<string[]> {
-    const all = await this.everything();
-    return all.map(({ id }) => id).filter((id) => !this.given.includes(id));
+    const { Volumes = [] } = await this.ec2.describeVolumes({});
+    const all = [
+      ...(await this.everything()).map(({ id }) => id),
+      ...Volumes.map(({ VolumeId = "" }) => VolumeId),
+    ];
+    return [...new Set(all)].filter((id) => !this.given.includes(id));
+  }
+
+  /** The root of an instance, which bears no marks of its own. */
+  async partsOf(id: string): Promise<string[]> {
+    if (!id.startsWith("i-")) return [];
+    const others = (await this.everything()).map((one) => one.id);
+    const Filters = [{ Name: "attachment.instance-id", Values: [id] }];
+    const { Volumes = [] } = await this.ec2.describeVolumes({ Filters });
+    return Volumes.map(({ VolumeId = "" }) => VolumeId).filter((one) => !others.includes(one));
   }
 
   /** What else can be changed, moto does not change, or everything that the suite made would have to change with it. */
@@ -288,16 +306,42 @@ export class AwsWorld extends MisbehavingWorld implements World {
     }
     if (arns.length === 0) return [];
     const { TagDescriptions = [] } = await this.elb.describeTags({ ResourceArns: arns });
-    return TagDescriptions.map(({ ResourceArn, Tags = [] }) => made(ResourceArn, Tags));
+    const targets: Made[] = [];
+    for (const { ResourceArn = "", Tags = [] } of TagDescriptions) {
+      targets.push(...(await this.targets(ResourceArn, Tags)));
+    }
+    return [
+      ...TagDescriptions.map(({ ResourceArn, Tags = [] }) => made(ResourceArn, Tags)),
+      ...targets,
+    ];
   }
+
+  /** What is registered with a target group: the tags of the group have its marks, "i-1:6443 uid-1 default/demo cp-0-api". */
+  private async targets(TargetGroupArn: string, tags: readonly TagLike[]): Promise<Made[]> {
+    const marked = tags.flatMap(({ Key = "", Value = "" }) => {
+      const [, token] = Key.split("capstan:target/");
+      const [place = "", clusterUid = "", cluster = "", name = ""] = Value.split(" ");
+      if (token === undefined) return [];
+      const marks = { cluster, clusterUid, kind: "AwsTarget", name, token };
+      return [{ place, made: { id: `${TargetGroupArn}|${place}`, marks } }];
+    });
+    if (marked.length === 0) return [];
+    const health = await this.elb.describeTargetHealth({ TargetGroupArn });
+    const places = (health.TargetHealthDescriptions ?? []).map(
+      ({ Target }) => `${Target?.Id ?? ""}:${Target?.Port ?? ""}`,
+    );
+    return marked.filter(({ place }) => places.includes(place)).map((one) => one.made);
+  }
+}
+
+interface TagLike {
+  readonly Key?: string | undefined;
+  readonly Value?: string | undefined;
 }
 
 const markNames = ["cluster", "clusterUid", "kind", "name", "token"] as const;
 
-function made(
-  id = "",
-  tags: readonly { Key?: string | undefined; Value?: string | undefined }[] = [],
-): Made {
+function made(id = "", tags: readonly TagLike[] = []): Made {
   const marks = tags.flatMap(({ Key = "", Value = "" }) => {
     const name = markNames.find((one) => Key === `capstan:${one}`);
     return name === undefined ? [] : [[name, Value] as const];

@@ -14,7 +14,16 @@ const withoutVerdict = [
   "tells what became of what its cloud has accepted, or makes at once",
   "lists a thousand resources, and finds each of them",
   "keeps what its secret fields hold out of all else that it shows",
+  "reports a forgotten operation as over",
+  "reports a removal that the cloud refuses after it has accepted it",
+  "does not take an incomplete answer for a complete one",
+  "loses no change to a concurrent one",
+  // Instances have no names.
+  "leaves another owner's resource of the same name alone",
 ];
+
+/** Of targets, whose marks are tags of their group: moto takes ten of them, and this makes more. calls.test.ts has the order of its calls. */
+const killed = "leaves nothing that nobody finds, whenever it is killed";
 
 describe("the provider of AWS conforms, as far as moto can tell", () => {
   let moto: Moto;
@@ -36,12 +45,12 @@ describe("the provider of AWS conforms, as far as moto can tell", () => {
     it(`an instance ${definition.name}`, () => run(definition, hostKind));
   }
 
-  // A target needs a member of a control plane, and the sample is a worker: calls.test.ts and life/call-sequences.int.test.ts have it.
-  const others = Object.entries(createProtocols).filter(
-    ([kind]) => kind !== hostKind && kind !== "AwsTarget",
-  );
+  const others = Object.entries(createProtocols).filter(([kind]) => kind !== hostKind);
   for (const [kind, { by }] of others) {
-    for (const definition of caseDefinitions.filter(({ name }) => creationCases.includes(name))) {
+    const asked = caseDefinitions.filter(
+      ({ name }) => creationCases.includes(name) && !(kind === "AwsTarget" && name === killed),
+    );
+    for (const definition of asked) {
       it(`${kind}, by ${by}, ${definition.name}`, () => run(definition, kind));
     }
   }

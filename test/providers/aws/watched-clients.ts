@@ -1,8 +1,16 @@
 import type { EC2 } from "@aws-sdk/client-ec2";
 import type { ElasticLoadBalancingV2 } from "@aws-sdk/client-elastic-load-balancing-v2";
 import { onCommands, type Stack } from "./commands.js";
+import type { Blindness } from "../../../src/provider-conformance/index.js";
 import type { Clock } from "../../../src/provider/port.js";
-import { hangAtTheDoor, type Misbehaviour } from "../../provider/ec2/misbehaviour.js";
+import {
+  hangAtTheDoor,
+  type Misbehaviour,
+  refusal,
+  refuseEarly,
+  refuseLooks,
+  stateMeanwhile,
+} from "../../provider/ec2/misbehaviour.js";
 
 /** What a request asks, of whatever call. */
 interface Asked {
@@ -41,9 +49,10 @@ function at(list: unknown, field: string): unknown {
  */
 export class WatchedClients implements Misbehaviour {
   hook: (() => void) | undefined;
-  isBlind = false;
+  blindness: Blindness | undefined;
   hangs = false;
   holdsBoot = false;
+  holdsOperations = false;
   losesNext = false;
   /** EC2 has no room for the next instance. */
   refusesNext = false;
@@ -70,15 +79,15 @@ export class WatchedClients implements Misbehaviour {
         return { output: { InstanceStatuses: [] }, response: {} };
       }
       if (commandName.startsWith("Describe")) {
-        if (this.isBlind) throw new Error("AWS gives no answer");
+        refuseLooks(this);
         const { output, response } = await next(args);
         return { output: this.shown(asked, output as Answered), response };
       }
       this.hook?.();
+      refuseEarly(this, commandName);
       if (this.refusesNext && commandName === "RunInstancesCommand") {
         this.refusesNext = false;
-        const name = "InsufficientInstanceCapacity";
-        throw Object.assign(new Error("there is no room for it"), { name });
+        throw refusal("InsufficientInstanceCapacity");
       }
       const before = this.answerOf.get(asked.ClientToken ?? "");
       if (before !== undefined) return { output: before, response: {} };
@@ -118,8 +127,10 @@ export class WatchedClients implements Misbehaviour {
     const all = value as Answered[];
     const shown = byTags ? all.filter((one) => this.isShown(one)) : all;
     return shown.map((one) => {
-      const isHeld = this.holdsBoot && at([one["State"]], "Name") === "running";
-      return isHeld ? { ...one, State: { Name: "pending" } } : one;
+      const state = at([one["State"]], "Name");
+      return typeof state === "string"
+        ? { ...one, State: { Name: stateMeanwhile(this, state) } }
+        : one;
     });
   }
 
