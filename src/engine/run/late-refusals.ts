@@ -4,8 +4,10 @@ import { omitUndefined } from "../../api/omit-undefined.js";
 import { operationOf } from "../../dynamic/recorded.js";
 import type { PendingResource } from "../../dynamic/pending-needs.js";
 import type { NodeKey } from "../../graph/graph.js";
-import type { Observation, ObservedResources } from "../../plan/observation.js";
+import { type Observation, type ObservedResources, presentAmong } from "../../plan/observation.js";
+import type { Plan } from "../../plan/plan.js";
 import { choicesOf, isAmong, type VerdictGiver } from "../../provider/alternatives.js";
+import { isLost } from "../../provider/failure.js";
 import {
   cloudResources,
   type PriorState,
@@ -17,7 +19,7 @@ import {
 } from "../../records/prior-state.js";
 import { machineOfKey, type Target } from "../../records/target.js";
 import type { PassProgram } from "../../transaction/registration.js";
-import { HostsDead } from "./failures.js";
+import { failedToStart, HostsDead } from "./failures.js";
 import type { SessionOptions } from "./handler-session.js";
 
 // Clouds accept a resource and say up to minutes later that they refuse it. Source: docs/adr/0060.
@@ -56,6 +58,23 @@ function pendingIn(prior: PriorState, observedResources: ObservedResources): Pen
       }),
     ];
   });
+}
+
+/**
+ * What a run that stops without a failure of its own has met: hosts of its target that were lost while something else was done. Undefined:
+ * none were. Pure.
+ */
+export function lostMeanwhile(
+  { target }: Pick<Plan, "target">,
+  observed: Pick<Observation, "observedResources"> | undefined,
+): CapstanError | undefined {
+  if (observed === undefined) return undefined;
+  const hosts = presentAmong(
+    target.machines.map(({ host }) => host),
+    observed,
+  );
+  const lost = [...hosts.values()].filter(isLost);
+  return lost.length === 0 ? undefined : failedToStart(lost);
 }
 
 /** As what the cloud has refused hosts for want of room after it had accepted them, by their machines. One command remembers it. */

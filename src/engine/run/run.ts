@@ -34,7 +34,7 @@ import { payloadsOf } from "./pass-payloads.js";
 import { type Inventory, verifyInventory } from "./inventory.js";
 import { AvailabilityTracker } from "./availability.js";
 import { Drains, type OrphanRemoval } from "./drains.js";
-import { passSurroundings } from "./late-refusals.js";
+import { lostMeanwhile, passSurroundings } from "./late-refusals.js";
 import { observe, type Observation } from "./observe.js";
 import { type RunOptions, type RunResult, stoppedBy } from "./run-options.js";
 import { remainingPlan } from "./remaining-plan.js";
@@ -122,8 +122,7 @@ export class Run {
       const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") return this.ended();
-      if (action.kind === "stop" || action.kind === "rollBack")
-        return stoppedBy(action, this.state, this.failure);
+      if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
         this.failure = undefined;
