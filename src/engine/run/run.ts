@@ -122,7 +122,13 @@ export class Run {
       const situation = await this.situation();
       const action = step(situation);
       if (action.kind === "end") return this.ended();
-      if (action.kind === "stop" || action.kind === "rollBack") return this.stopped(action);
+      if (action.kind === "stop" || action.kind === "rollBack") {
+        return stoppedBy(
+          action,
+          this.state,
+          this.failure ?? lostMeanwhile(this.goal, this.observed),
+        );
+      }
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
         this.failure = undefined;
