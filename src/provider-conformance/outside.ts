@@ -25,8 +25,7 @@ export async function showsStopped(rig: Rig): Promise<void> {
       `${how} shows it ${phase ?? "not at all"}`,
     );
   }
-  await startsWhatItShowsStopped(rig, made);
-  await world.stop(made.id);
+  if (await startsWhatItShowsStopped(rig, made)) await world.stop(made.id);
   if (!isStepping(world.clock)) {
     rig.exceptions.push(
       "a host that was stopped an hour ago: the clock of the world is a real one",
@@ -43,11 +42,11 @@ export async function showsStopped(rig: Rig): Promise<void> {
   }
 }
 
-/** A host that is shown as stopped is started instead of replaced. */
-async function startsWhatItShowsStopped(rig: Rig, { id, who }: Observed): Promise<void> {
+/** A host that is shown as stopped is started instead of replaced. Answers whether this one was. */
+async function startsWhatItShowsStopped(rig: Rig, { id, who }: Observed): Promise<boolean> {
   const { handler, context } = rig;
   const presence = await handler.locate(context, who, id);
-  if (presence.found !== "one" || presence.resource.phase !== "stopped") return;
+  if (presence.found !== "one" || presence.resource.phase !== "stopped") return false;
   must(
     handler.start !== undefined,
     "have a start where it shows hosts as stopped, or show them as failed",
@@ -62,6 +61,7 @@ async function startsWhatItShowsStopped(rig: Rig, { id, who }: Observed): Promis
       `${seenOf(error)}, and it answers ${JSON.stringify(now)}`,
     );
   }
+  return true;
 }
 
 /** Starts a host as the product does, and waits as long as it is pending. */
