@@ -1,7 +1,6 @@
 import { type CapstanError, isCapstanError } from "../../api/error.js";
 import { omitUndefined } from "../../api/omit-undefined.js";
 import { filtered, noFilter } from "../../drift/drift-filter.js";
-import { Removals } from "../../dynamic/removals.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { type GraphNode, keyOf, type NodeKey } from "../../graph/graph.js";
 import type { OrphanedResource, Plan, RemainingPlan } from "../../plan/plan.js";
@@ -83,7 +82,6 @@ export class Run {
   private readonly context: CallContext;
   private readonly removedLeftovers = new Set<string>();
   private readonly terminations: Terminations;
-  private readonly removals = new Removals();
   private readonly drains: Drains;
   /** What the present pass has deleted, as its calls say, in the words of `livingAs`. */
   private readonly deleted = new Set<string>();
@@ -463,7 +461,6 @@ export class Run {
       bootstrap,
       context: this.context,
       unready: () => this.drains.unready(),
-      isAnyRemovalRefused: () => this.removals.isAnyRefused(this.context),
       recorded: () => this.state,
       observe: () => this.observeInBetween(),
     });
@@ -496,7 +493,7 @@ export class Run {
       imports: importsOf(this.goal),
       bootstrap: this.bootstrap?.over(() => this.state),
       served: new Set(),
-      removals: this.removals,
+      removals: this.terminations.removals,
       cloud: this.goal.transaction.cloud,
       ...how,
       report: (event) => {

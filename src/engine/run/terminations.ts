@@ -1,6 +1,7 @@
 import { omitUndefined } from "../../api/omit-undefined.js";
 import type { ResourceEvent } from "../../dynamic/resource-event.js";
 import { failureOf } from "../../dynamic/call-failures.js";
+import { Removals } from "../../dynamic/removals.js";
 import { gaveUpWaiting } from "../../dynamic/resource-refusals.js";
 import { type NodeKey, nodeKey } from "../../graph/graph.js";
 import { type Backoff, backoffMs } from "../../provider/backoff.js";
@@ -12,6 +13,8 @@ const acceptedAgainMs = 60_000;
 
 /** What the passes of a run have asked the cloud to delete and is not gone yet. */
 export class Terminations {
+  /** What the cloud has accepted of it and may still refuse. */
+  readonly removals = new Removals();
   private readonly sinceMs = new Map<NodeKey, number>();
   private readonly open = new Map<NodeKey, ResourceEvent>();
   /** Passes after one another that have put something off and deleted nothing. */

@@ -34,8 +34,6 @@ export interface Waits {
   readonly report: (event: RunEvent) => void;
   /** Hosts that were changed where they are and do not count yet, whatever their cloud says, each with the reason; absent: none. */
   unready?(): ReadonlyMap<NodeKey, string>;
-  /** Whether the cloud has refused a removal that it had accepted; absent: it never does. */
-  isAnyRemovalRefused?(): Promise<boolean>;
   recorded(): StackState;
   observe(): Promise<Observation>;
 }
@@ -108,7 +106,7 @@ export async function waitUntilGone(
     if (overdue.length > 0) throw callsFailed(goal.cluster, [...failed, ...overdue]);
     const living = [...found].filter(([, { phase }]) => phase !== "gone").map(([key]) => key);
     if (terminations.isDue(new Set(living), clock.now() - beganAtMs)) return;
-    if ((await waits.isAnyRemovalRefused?.()) === true) return;
+    if (await terminations.removals.isAnyRefused(waits.context)) return;
   }
 }
 
