@@ -121,11 +121,8 @@ export class Run {
       const action = step(situation);
       if (action.kind === "end") return this.ended();
       if (action.kind === "stop" || action.kind === "rollBack") {
-        return stoppedBy(
-          action,
-          this.state,
-          this.failure ?? lostMeanwhile(this.goal, this.observed),
-        );
+        const failure = this.failure ?? lostMeanwhile(this.goal, this.observed);
+        return stoppedBy(action, this.state, failure);
       }
       if (action.kind === "retry") {
         this.openAtLastFailure = situation.plan.steps.length;
