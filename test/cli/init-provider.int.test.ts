@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { packageVersion } from "../../src/cli/package.js";
+import { npmEnv } from "../scenario/packed-package.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { removeFolder } from "../support/folders.js";
 
@@ -30,9 +31,9 @@ describe("capstan init --provider-package", () => {
     spawnSync(process.execPath, args, { cwd, encoding: "utf8", env: cleanEnv() });
 
   const npm = (cwd: string, ...args: string[]): Ran => {
-    const { npm_execpath: _suite, ...clean } = cleanEnv();
+    const clean = npmEnv(cleanEnv());
     const PATH = [dirname(process.execPath), clean["PATH"]].join(delimiter);
-    const env = { ...clean, PATH, npm_config_audit: "false", npm_config_prefer_offline: "true" };
+    const env = { ...clean, PATH, npm_config_prefer_offline: "true" };
     const ran = spawnSync("npm", args, { cwd, encoding: "utf8", env });
     assert.equal(ran.status, 0, `npm ${args.join(" ")}\n${ran.stdout}\n${ran.stderr}`);
     return ran;
