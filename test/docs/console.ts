@@ -25,7 +25,8 @@ function indentedBlocks(text: string): string[] {
 export function shownBlocks(markdown: string): ShownCommand[][] {
   return markdown.split(/^(```[\s\S]*?^```)$/m).flatMap((part) => {
     if (!part.startsWith("```")) return indentedBlocks(part).map(plainCommands);
-    return fencedBlocks(part, "console").map(promptedCommands);
+    const plain = ["sh", "bash"].flatMap((language) => fencedBlocks(part, language));
+    return [...fencedBlocks(part, "console").map(promptedCommands), ...plain.map(plainCommands)];
   });
 }
 

@@ -20,7 +20,7 @@ export const shownIn = {
 
 export type ShownExample = keyof typeof shownIn;
 
-/** Whose hosts are programs of this machine. */
+/** The examples whose hosts are programs of this machine. */
 export type NodeExample = "laptop" | "kubeadm";
 
 /** Commands on examples that no test runs as they stand, by document and command, with the reason. */
@@ -33,7 +33,7 @@ export const notRun: Readonly<Record<string, string>> = {
 
 /** Examples that a document links to and no command names, with their test. */
 export const withoutCommands: Readonly<Record<string, string>> = {
-  aws: "test/providers/aws/cluster.int.test.ts",
+  aws: "test/providers/aws/simulator.int.test.ts",
 };
 
 /** The documents of users that may show commands. */
@@ -50,7 +50,7 @@ export function blocksOf(document: string): ShownCommand[][] {
   return shownBlocks(readFileSync(join(repository, document), "utf8"));
 }
 
-/** The example that a command works on, by its path or by a name in a comment. */
+/** The name of the example that a command, or its comment, has the path of. */
 export function exampleIn({ command }: ShownCommand): string | undefined {
   return /\bexamples\/([\w-]+)/.exec(command)?.[1];
 }
