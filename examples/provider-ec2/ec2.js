@@ -2,13 +2,12 @@
 
 import { CapstanError, markedCalls } from "capstan/provider";
 
-const busy = { code: "CLOUD_THROTTLED", retryable: true, retryAfterMs: 2_000 };
-const passing = { code: "CLOUD_FAILED", retryable: true };
+const later = { retryable: true, retryAfterMs: 2_000 };
 
 /** By these errors nothing has happened. */
 const refusals = [
-  [/^(RequestLimitExceeded|Throttling)/, busy],
-  [/^IncorrectInstanceState$/, passing],
+  [/^(RequestLimitExceeded|Throttling)/, { code: "CLOUD_THROTTLED", ...later }],
+  [/^IncorrectInstanceState$/, { code: "CLOUD_FAILED", ...later }],
   [/^InsufficientInstanceCapacity$/, { code: "CAPACITY" }],
   [/^(UnauthorizedOperation|AuthFailure)$/, { code: "PERMISSION" }],
   [/LimitExceeded$/, { code: "QUOTA" }],
@@ -17,10 +16,10 @@ const refusals = [
   [/^Invalid(AMIID|Parameter)|\.(Conflict|Duplicate)$/, { code: "INVALID_INPUT" }],
 ];
 
-/** Asks EC2, unless whoever asked for it was interrupted or has died. Other errors may have taken effect. */
+/** Asks EC2, unless the user interrupts or the engine has died. Errors that are no refusals may have taken effect. */
 export const askerOf = (client) => async (ctx, call, input) => {
   ctx.signal.throwIfAborted();
-  ctx.assertEngineAlive();
+  await ctx.assertEngineAlive();
   return client[call](input, { abortSignal: ctx.signal }).catch((cause) => {
     const [, refusal] = refusals.find(([name]) => name.test(cause.name)) ?? [];
     const message = `${cause.name}: ${cause.message}`;
@@ -28,12 +27,11 @@ export const askerOf = (client) => async (ctx, call, input) => {
   });
 };
 
-/** What is not there any more needs no removal. */
-export async function ifThere(request) {
-  await request.catch((error) => {
+/** A resource that is gone needs no removal. */
+export const ifThere = (request) =>
+  request.catch((error) => {
     if (!/NotFound$/.test((error.cause ?? error).name)) throw error;
   });
-}
 
 const tagsOf = (who) =>
   Object.entries(who).map(([mark, Value]) => ({ Key: `capstan:${mark}`, Value }));
@@ -45,8 +43,8 @@ export const tagged = (ResourceType, who) => ({
 
 export function whoOf(tags = []) {
   const marks = tags.filter(({ Key }) => Key.startsWith("capstan:"));
-  if (marks.length === 0) return undefined;
-  return Object.fromEntries(marks.map(({ Key, Value }) => [Key.slice("capstan:".length), Value]));
+  const who = marks.map(({ Key, Value }) => [Key.slice("capstan:".length), Value]);
+  return who.length === 0 ? undefined : Object.fromEntries(who);
 }
 
 export const filtersOf = (values) =>
@@ -59,8 +57,8 @@ export const callsOf = (ask, { describe, idFilter, shown }) =>
     shownWithinMs: 2_000,
     async page(ctx, { id, ...marks }, NextToken) {
       const byTags = Object.entries(marks).map(([mark, values]) => [`tag:capstan:${mark}`, values]);
-      const all = { "tag-key": "capstan:token", ...Object.fromEntries(byTags) };
-      const Filters = filtersOf(id === undefined ? all : { [idFilter]: id });
+      const query = id ? [[idFilter, id]] : [["tag-key", "capstan:token"], ...byTags];
+      const Filters = filtersOf(Object.fromEntries(query));
       const answer = await ask(ctx, describe, { Filters, MaxResults: 1_000, NextToken });
       return { resources: shown(answer), next: answer.NextToken };
     },

@@ -4,7 +4,7 @@ import { EC2 } from "@aws-sdk/client-ec2";
 import { STS } from "@aws-sdk/client-sts";
 import { CapstanError, defineProvider, hostSpecOf, refTo } from "capstan/provider";
 import { askerOf, callsOf, filtersOf, ifThere, tagged, whoOf } from "./ec2.js";
-import { common, hostCalls, machineSchema } from "./provider.js";
+import { fields, hosts } from "./provider.js";
 
 function shownSubnet({ SubnetId: id, State, Tags, VpcId, CidrBlock }) {
   const phase = State === "available" ? "ready" : "pending";
@@ -32,14 +32,14 @@ const groups = {
   shown: ({ SecurityGroups }) => SecurityGroups.map(shownGroup),
 };
 
-/** EC2 takes no token here, but each range, and each name, once in a VPC: what has taken it may be this one. */
-async function madeOnce(who, made, taken) {
-  return made.catch(async (error) => {
-    const [one] = error.code === "INVALID_INPUT" ? await taken() : [];
+/** EC2 takes no token here, but a VPC has each range, and each name, once: the resource that has it may be this one. */
+const madeOnce = (ask, ctx, who, { made, kind, taken }) =>
+  made.catch(async (error) => {
+    if (error.code !== "INVALID_INPUT") throw error;
+    const [one] = kind.shown(await ask(ctx, kind.describe, { Filters: filtersOf(taken) }));
     if (one?.who?.token !== who.token) throw error;
     return one;
   });
-}
 
 /** EC2 does not say what stands in the way of a deletion: network interfaces do. */
 async function removed(ask, ctx, [call, input], used) {
@@ -57,13 +57,11 @@ async function removed(ask, ctx, [call, input], used) {
 
 const subnetCalls = (ask) => ({
   ...callsOf(ask, subnets),
-  async create(ctx, who, { vpcId: VpcId, cidr: CidrBlock }) {
+  create(ctx, who, { vpcId: VpcId, cidr: CidrBlock }) {
     const wanted = { VpcId, CidrBlock, ...tagged("subnet", who) };
-    const Filters = filtersOf({ "vpc-id": VpcId, "cidr-block": CidrBlock });
     const made = ask(ctx, "createSubnet", wanted).then(({ Subnet }) => shownSubnet(Subnet));
-    return madeOnce(who, made, async () =>
-      subnets.shown(await ask(ctx, subnets.describe, { Filters })),
-    );
+    const taken = { "vpc-id": VpcId, "cidr-block": CidrBlock };
+    return madeOnce(ask, ctx, who, { made, kind: subnets, taken });
   },
   remove: (ctx, { id }) =>
     removed(ask, ctx, ["deleteSubnet", { SubnetId: id }], { "subnet-id": id }),
@@ -72,17 +70,15 @@ const subnetCalls = (ask) => ({
 const groupCalls = (ask) => ({
   ...callsOf(ask, groups),
   /** A new one lets nothing in, and is shown so: Capstan then calls update. */
-  async create(ctx, who, { vpcId: VpcId }) {
+  create(ctx, who, { vpcId: VpcId }) {
     const GroupName = `capstan-${who.token}`;
-    const tags = tagged("security-group", who);
-    const wanted = { GroupName, VpcId, Description: who.name, ...tags };
-    const Filters = filtersOf({ "vpc-id": VpcId, "group-name": GroupName });
+    const { TagSpecifications } = tagged("security-group", who);
+    const wanted = { GroupName, VpcId, Description: who.name, TagSpecifications };
     const made = ask(ctx, "createSecurityGroup", wanted).then(({ GroupId }) =>
-      shownGroup({ GroupId, VpcId, Tags: tags.TagSpecifications[0].Tags }),
+      shownGroup({ GroupId, VpcId, Tags: TagSpecifications[0].Tags }),
     );
-    return madeOnce(who, made, async () =>
-      groups.shown(await ask(ctx, groups.describe, { Filters })),
-    );
+    const taken = { "vpc-id": VpcId, "group-name": GroupName };
+    return madeOnce(ask, ctx, who, { made, kind: groups, taken });
   },
   async update(ctx, current, spec) {
     const change = async (call, ranges, others) => {
@@ -101,11 +97,13 @@ const groupCalls = (ask) => ({
 const vpcId = { type: "string", description: "VPC that its subnet is made in." };
 const cidr = { type: "string", description: "Range of the subnet that its instances are in." };
 const clusterSchema = { properties: { vpcId, cidr }, required: ["vpcId", "cidr"] };
+const { imageId, instanceType } = fields;
+const machineSchema = { properties: { imageId, instanceType }, required: ["imageId"] };
 
 export function networkProvider(client, sts) {
   const ask = askerOf(client);
   return defineProvider({
-    ...common(client, sts),
+    ...hosts(client, sts),
     name: "ec2-network",
     apiVersion: "network.ec2.example.dev/v1alpha1",
     machineSpec: { kind: "Ec2MachineProviderSpec", schema: machineSchema },
@@ -123,7 +121,6 @@ export function networkProvider(client, sts) {
       subnetId: refTo("Ec2Subnet", "nodes"),
       securityGroupId: refTo("Ec2Group", "nodes"),
     }),
-    machine: hostCalls(ask),
   });
 }
 

@@ -1,6 +1,7 @@
 import { isCapstanError } from "../../src/api/error.js";
 import type { JsonObject } from "../../src/api/json.js";
 import { omitUndefined } from "../../src/api/omit-undefined.js";
+import { unknownValue } from "../../src/api/unknown.js";
 import type { CallContext, PlannedStep, PreflightFinding } from "../../src/provider/port.js";
 import { type AskEc2, filters, tagged, texts } from "./calls/ec2-kind.js";
 import { awsNameOf } from "./calls/errors.js";
@@ -11,7 +12,7 @@ const mostValues = 200;
 
 /**
  * What manifests name, and the account does not have: VPC, subnets and security groups by their ids, instance profiles, key
- * pairs and images. Nothing is asked about a plan that creates nothing.
+ * pairs and images. Nothing is asked about a plan that creates nothing, nor about values that a preview of a Pulumi program does not know yet.
  */
 export async function namedFindings(
   ask: AskEc2,
@@ -33,7 +34,7 @@ async function vpcFindings(
   ctx: CallContext,
   { vpc, region }: AwsCluster,
 ): Promise<PreflightFinding[]> {
-  const { id } = vpc ?? {};
+  const id = known(vpc?.id);
   if (id === undefined) return [];
   const Filters = filters({ "vpc-id": [id] });
   const { Vpcs = [] } = await ask(ctx, "DescribeVpcs", (ec2, options) =>
@@ -47,7 +48,7 @@ async function subnetFindings(
   ctx: CallContext,
   { subnets = [], region, vpc }: AwsCluster,
 ): Promise<PreflightFinding[]> {
-  const ids = subnets.flatMap(({ id }) => id ?? []);
+  const ids = subnets.flatMap(({ id }) => known(id) ?? []);
   if (ids.length === 0) return [];
   const Filters = filters({ "subnet-id": ids.slice(0, mostValues) });
   const { Subnets = [] } = await ask(ctx, "DescribeSubnets", (ec2, options) =>
@@ -55,7 +56,7 @@ async function subnetFindings(
   );
   const vpcOf = new Map(Subnets.map(({ SubnetId = "", VpcId = "" }) => [SubnetId, VpcId]));
   return ids.flatMap((id) =>
-    placed("subnet", id, vpcOf.get(id), { region, vpc: vpc?.id, hint: "correct subnets" }),
+    placed("subnet", id, vpcOf.get(id), { region, vpc: known(vpc?.id), hint: "correct subnets" }),
   );
 }
 
@@ -75,7 +76,7 @@ async function groupFindings(
   );
   const vpcOf = new Map(SecurityGroups.map(({ GroupId = "", VpcId = "" }) => [GroupId, VpcId]));
   const isNew = created.some(({ kind }) => kind === "AwsVpc");
-  const wanted = isNew ? "the VPC that is to be created" : vpc?.id;
+  const wanted = isNew ? "the VPC that is to be created" : known(vpc?.id);
   const hint = "correct securityGroups of the Cluster or the Machine";
   return ids.flatMap((id) =>
     placed("security group", id, vpcOf.get(id), { region, vpc: wanted, hint }),
@@ -110,6 +111,8 @@ async function launchFindings(
   for (const field of fields) {
     for (const { name, inputs } of hostsIn(created)) {
       const value = inputs[field];
+      // EC2 names an unknown image as the first problem, and then nothing else.
+      if ([value, inputs["imageId"], inputs["instanceType"]].includes(unknownValue)) continue;
       if (typeof value !== "string" || tried.has(`${field} ${value}`)) continue;
       tried.add(`${field} ${value}`);
       const error = await dryRun(ask, ctx, { name, inputs, field, value });
@@ -216,6 +219,10 @@ function placed(
   if (vpcId === undefined) return [missing(what, id, region, hint)];
   if (vpc === undefined || vpcId === vpc) return [];
   return [{ code: "INVALID_INPUT", message: `${what} ${id} is in ${vpcId}, not in ${vpc}`, hint }];
+}
+
+function known(id: string | undefined): string | undefined {
+  return id === unknownValue ? undefined : id;
 }
 
 function missing(what: string, id: string, region: string, hint: string): PreflightFinding {

@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
-import { cpSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { parse } from "yaml";
 import { AwsPluginDouble } from "../scenario/aws-plugin-double.js";
 import { copyForEachTest } from "../scenario/copy-for-each-test.js";
 import { judge, nothingWrong } from "../scenario/ledger-judge.js";
 import type { ScenarioCluster } from "../scenario/manifests.js";
-import { repository, type Sandbox } from "../scenario/sandbox.js";
+import type { Sandbox } from "../scenario/sandbox.js";
 import { until } from "../scenario/until.js";
 import { UserProjectFolder, userStack } from "../scenario/user-project.js";
 
@@ -93,26 +91,6 @@ describe("a cluster among native resources of one program", () => {
     const { stdout: status } = await project.capstan(0, "status");
     assert.match(status, /Cluster default\/demo {3}revision 1/);
     assert.deepEqual(judge(sandbox.rows(), await project.deployment()), nothingWrong);
-  });
-
-  it("is what examples/pulumi-program has", async () => {
-    const example = join(repository, "examples", "pulumi-program");
-    for (const name of ["index.js", "clusters"]) {
-      cpSync(join(example, name), join(project.folder, name), { recursive: true });
-    }
-    writeFileSync(join(project.folder, "program.js"), 'export * from "./index.js";');
-    await project.pulumi(0, "config", "set", "zoneId", "Z1", "--stack", userStack);
-    await project.pulumi(0, "config", "set", "domain", "api.example.org", "--stack", userStack);
-    await project.up();
-    const [[vpc], [subnet], [record]] = [
-      aws.ofType("aws:ec2/vpc:Vpc"),
-      aws.ofType("aws:ec2/subnet:Subnet"),
-      aws.ofType("aws:route53/record:Record"),
-    ];
-    const place = `${vpc?.id}/${subnet?.id}`;
-    assert.deepEqual(sandbox.hostOf("cp-0").spec["tags"], { vpc: vpc?.id, place });
-    assert.match(JSON.stringify(record?.inputs["records"]), /^\["[\d.]+"\]$/);
-    await preview("--expect-no-changes");
   });
 
   it("announces no replacement while it does not know a value, and keeps order on the way down", async () => {

@@ -15,6 +15,7 @@ import { ensurePulumi } from "#toolchain";
 import { type Outcome, run } from "../scenario/command.js";
 import { judge, nothingWrong, readCloud, type Deployment } from "../scenario/ledger-judge.js";
 import { writeManifests } from "../scenario/manifests.js";
+import { npmEnv, packInto, type PackedTarball } from "../scenario/packed-package.js";
 import { cleanEnv, repository } from "../scenario/sandbox.js";
 import { removeFolder } from "../support/folders.js";
 import { folderOfOldNode } from "./old-node.js";
@@ -41,15 +42,10 @@ function importedBy(code: string): string[] {
   return [...imports].map(([, name = ""]) => name);
 }
 
-interface Packed {
-  readonly filename: string;
-  readonly files: readonly { readonly path: string }[];
-}
-
 // One tarball is packed and installed once, by the npm of an old Node.js: projects are copies of that installation.
 describe("the package", () => {
   let folder: string;
-  let packed: Packed;
+  let packed: PackedTarball;
   let installed: string;
   /** Of commands on the Node.js of the suite. */
   let newEnv: NodeJS.ProcessEnv;
@@ -92,26 +88,17 @@ describe("the package", () => {
   before(async () => {
     folder = mkdtempSync(join(tmpdir(), "capstan-test-"));
     const { bin, binDir } = await ensurePulumi();
-    const env: NodeJS.ProcessEnv = {
-      ...cleanEnv(),
-      npm_config_loglevel: "error",
-      npm_config_audit: "false",
-    };
-    // npm names itself and its project to what it runs, which is the suite's own.
-    delete env["npm_execpath"];
+    const env = npmEnv(cleanEnv());
     newEnv = { ...env, PATH: [binDir, dirname(process.execPath), env["PATH"]].join(delimiter) };
     oldEnv = {
       ...env,
       PATH: [await folderOfOldNode(folder, env), env["PATH"]].join(delimiter),
       CAPSTAN_PULUMI: bin,
     };
-    const packing = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-    const { stdout } = await runWith(oldEnv, repository, "npm", ...packing);
-    packed = (JSON.parse(stdout) as [Packed])[0];
+    packed = await packInto(folder, oldEnv);
     installed = join(folder, "installed");
     mkdirSync(installed);
-    const tarball = join(folder, packed.filename);
-    await runWith(oldEnv, installed, "npm", "install", "--prefer-offline", tarball);
+    await runWith(oldEnv, installed, "npm", "install", "--prefer-offline", packed.tarball);
   });
   after(() => removeFolder(folder));
 

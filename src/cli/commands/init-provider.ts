@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { readdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CapstanError } from "../../api/error.js";
 import { makeFile, makeFolder } from "../../engine/backend/durable-files.js";
@@ -29,10 +29,12 @@ export function initProviderCommand(
     .filter((entry) => entry.isFile())
     .map((entry) => relative(starter, join(entry.parentPath, entry.name)))
     .sort();
+  makeFolder(folder, 0o777);
+  const release = releaseFrom(folder);
   for (const file of files) {
     const path = join(folder, file);
     makeFolder(dirname(path), 0o777);
-    makeFile(path, renamed(readFileSync(join(starter, file), "utf8"), names));
+    makeFile(path, renamed(readFileSync(join(starter, file), "utf8"), names, release));
   }
   const paths = files.map((file) => join(folder, file));
   const { name } = names;
@@ -45,7 +47,7 @@ export function initProviderCommand(
       `Package ${providerPackage} with provider ${name}:`,
       ...paths.map((path) => `  ${path}`),
       "",
-      `Next: cd ${folder}, npm install --save-dev capstan's package, npm test; README.md says what to fill in`,
+      `Next: cd ${folder}, npm install, npm test; README.md says what to fill in`,
       "",
     ].join("\n"),
   );
@@ -80,9 +82,16 @@ function namesOf(given: string): Names {
   });
 }
 
-/** The starter's names all have acme in them, and nothing else has. */
-function renamed(text: string, { package: whole, name, stem }: Names): string {
-  return text.replaceAll(/capstan-provider-acme|acme|Acme/g, (found) => {
+/** The folder of this release as a dependency of a package in a folder: no registry has it. */
+function releaseFrom(folder: string): string {
+  const path = relative(realpathSync(folder), realpathSync(fileURLToPath(packageFolder)));
+  return `file:${path.split(sep).join("/")}`;
+}
+
+/** All names in the starter have acme in them, and nothing else has; its dependency is the release that it is part of. */
+function renamed(text: string, { package: whole, name, stem }: Names, release: string): string {
+  return text.replaceAll(/capstan-provider-acme|acme|Acme|file:\.\.\/\.\./g, (found) => {
+    if (found.startsWith("file:")) return release;
     if (found === "acme") return name;
     return found === "Acme" ? stem : whole;
   });

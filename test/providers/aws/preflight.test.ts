@@ -114,6 +114,18 @@ describe("before the first change on AWS", () => {
     }
   });
 
+  it("ids that a program does not know yet are no finding", async () => {
+    const account = new Account({ instanceProfiles: [] });
+    const unknown = {
+      vpc: { id: unknownValue },
+      subnets: [{ id: unknownValue, zone: `${region}a`, public: true }],
+      securityGroups: { node: unknownValue },
+    };
+    const inputs = { imageId: unknownValue, instanceProfile: "others", publicIp: true };
+    const host = await account.host(inputs);
+    assert.deepEqual(told(await account.find([host], unknown)), []);
+  });
+
   it("a group of another VPC is refused, as EC2 would refuse the launch", async () => {
     const account = new Account();
     const { SecurityGroups = [] } = await account.cloud.ec2.describeSecurityGroups({});

@@ -7,7 +7,8 @@ import { compiledOf } from "./files.mjs";
 /** @typedef {import("./plan.mjs").Servers} Servers */
 
 /** Clusters of kubelets are made by the command line: no import tells of them. */
-const withKubelets = /^test\/nodes\/|^test\/providers\/local\/(laptop|in-place)\.int/;
+const withKubelets =
+  /^test\/nodes\/|^test\/providers\/local\/(laptop|in-place)\.int|^test\/docs\/node-examples\.int/;
 const apiServer = join("test", "support", "api-server.js");
 const relativeImport = /(?:from|import)\s*\(?\s*"(\.{1,2}\/[^"]+)"/g;
 
