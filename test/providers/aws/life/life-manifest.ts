@@ -11,6 +11,8 @@ export interface LifeShape {
   readonly cluster?: string;
   /** Fields of its machines beside those that they have everywhere. */
   readonly machine?: JsonObject;
+  /** The same of its worker alone. */
+  readonly worker?: JsonObject;
   /** Of all that it is made of; two without. */
   readonly tags?: JsonObject;
   /** Without a worker and a volume. */
@@ -23,6 +25,7 @@ export interface LifeShape {
 export function manifestOf({
   cluster: name = "life",
   machine: fields = {},
+  worker = {},
   tags = { team: "blue", stage: "test" },
   isSmall,
   isPrivate,
@@ -77,7 +80,11 @@ export function manifestOf({
       : [
           cluster,
           machine("cp-0", member, { dataVolumes }),
-          machine("web", { kubelet }, isPrivate === true ? {} : { publicIp: true }),
+          machine(
+            "web",
+            { kubelet },
+            { ...worker, ...(isPrivate === true ? {} : { publicIp: true }) },
+          ),
         ];
   return { file: "life.json", text: documents.map((one) => JSON.stringify(one)).join("\n---\n") };
 }

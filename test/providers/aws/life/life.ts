@@ -181,6 +181,7 @@ export class AwsLife {
         return controllers === undefined
           ? []
           : [
+              step("an instance that stands still", () => this.startStopped(controllers)),
               step("the leftovers", () => this.removeLeftovers(controllers)),
               step("a rule of a user", () => this.addRule(controllers)),
             ];
@@ -294,6 +295,22 @@ export class AwsLife {
     const changed = { ...before, inputs, outs };
     await this.isAsAsked(key, changed);
     this.made.set(key, changed);
+  }
+
+  /** Somebody has stopped it: the same update that changes nothing makes it run. */
+  private async startStopped({ ec2 }: Controllers): Promise<void> {
+    // EC2 stops no spot instance that was asked for once.
+    const found = [...this.made.values()].find(
+      ({ kind: one, inputs: { spec } }) => one === "AwsInstance" && spec["spot"] === undefined,
+    );
+    const made = expectDefined(found, "an instance that can be stopped");
+    const { kind, id, outs, inputs } = made;
+    await ec2.stopInstances({ InstanceIds: [id] });
+    const { outs: started } = await this.resource(kind).update(id, outs, inputs);
+    const presence = await this.provider.handlers.get(kind)?.locate(this.context, inputs.who, id);
+    const phase = presence?.found === "one" ? presence.resource.phase : presence?.found;
+    assert.ok(phase === "pending" || phase === "ready", phase);
+    this.made.set(keyOf(inputs.who), { ...made, outs: started });
   }
 
   /** Of a node and a Service of the cluster, whose controllers are gone. */

@@ -37,7 +37,8 @@ async function rightsMissed(): Promise<string[]> {
     cloud.aws.faults.add({ action, effect: { kind: "refuse", code: "DependencyViolation" } });
   }
   for (const { phase, about, run } of new AwsLife(cloud, {
-    machine: { instanceProfile: "nodes", spot: {} },
+    machine: { instanceProfile: "nodes" },
+    worker: { spot: {} },
   }).steps()) {
     for (;;) {
       try {
