@@ -46,6 +46,13 @@ export const rotating = [
     ],
   },
   {
+    name: "examples as their documents tell",
+    cuts: [
+      { file: "test/docs/examples.int.test.ts", group: /^an example/, first: 1 },
+      { file: "test/docs/node-examples.int.test.ts", group: /^an example/, first: 3 },
+    ],
+  },
+  {
     name: "law mutants",
     cuts: [
       { file: "test/plan/refusals/protection.prop.test.ts", tests: /defect in protection/ },
