@@ -62,6 +62,14 @@ export class LaptopCluster {
     this.sandbox.writeObjects(objects);
   }
 
+  /** Also what an API server that was too busy at its end has left to the next command. */
+  async upToTheEnd(): Promise<void> {
+    for (;;) {
+      const { stdout, stderr } = await this.sandbox.up();
+      if (!`${stdout}${stderr}`.includes("left as it is until the next command")) return;
+    }
+  }
+
   async nodes() {
     const { items } = await this.core.listNode();
     const ready = items.filter((node) =>

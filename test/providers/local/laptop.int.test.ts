@@ -236,7 +236,7 @@ describe("a cluster of processes of this machine", function () {
     };
     const taint = { key: "dedicated", value: "web", effect: "NoSchedule" };
     cluster.write(of({ labels: { [role]: "" }, taints: [taint] }));
-    await sandbox.up();
+    await cluster.upToTheEnd();
     const marked = await workers();
     assert.ok(marked.length > 0);
     for (const { metadata, spec } of marked) {
@@ -251,12 +251,12 @@ describe("a cluster of processes of this machine", function () {
     assert.match(stdout, /~ in place +nodeLabels \{\} -> \{"node-role\.kubernetes\.io\/web":""\}/);
     assert.match(stdout, /Plan: 1 to update in place/);
     assert.ok((await workers()).some((node) => node.metadata?.labels?.[role] === undefined));
-    await sandbox.up();
+    await cluster.upToTheEnd();
     assert.ok((await workers()).every((node) => node.metadata?.labels?.[role] === ""));
     const body = { metadata: { labels: { "example.org/theirs": "1" } } };
     await core.patchNode({ name: metadata?.name ?? "", body }, mergePatch);
     cluster.write();
-    await sandbox.up();
+    await cluster.upToTheEnd();
     const after = await workers();
     assert.ok(after.every((node) => node.metadata?.labels?.[role] === undefined));
     assert.ok(
