@@ -4,11 +4,10 @@ import type { KeptSecret, Observed } from "../provider/port.js";
 import { hostsInName } from "../records/host-name.js";
 import { keptForm, type KnownCluster } from "./clusters.js";
 import type { DeletionShare } from "./limits.js";
-import { type StackView, wantedKey } from "./stack-view.js";
+import { elsewhereText, type ListedCloud, type StackView, wantedKey } from "./stack-view.js";
 
-/** What a provider listed, of whatever cluster. */
-export interface Listing {
-  readonly provider: string;
+/** What a provider listed in one cloud, of whatever cluster. */
+export interface Listing extends ListedCloud {
   readonly resources: readonly Observed[];
   /** What its store keeps for hosts. */
   readonly secrets?: readonly KeptSecret[];
@@ -67,7 +66,8 @@ export function sweepName({
  */
 export function decideSweep(input: SweepInput): SweepItem[] {
   const clusters = new Map(input.clusters.map((one) => [one.clusterUid, one]));
-  return input.listings.flatMap(({ provider, resources, secrets = [] }, listing) => {
+  return input.listings.flatMap((listed, listing) => {
+    const { provider, resources, secrets = [] } = listed;
     const there = resources.filter(({ phase }) => phase !== "gone");
     const found = [
       ...there.map((resource) => ({ resource })),
@@ -75,7 +75,7 @@ export function decideSweep(input: SweepInput): SweepItem[] {
     ];
     return found.map((one): SweepItem => {
       const cluster = clusters.get(one.resource.who.clusterUid);
-      return { provider, listing, ...one, ...decide(one.resource, cluster, input) };
+      return { provider, listing, ...one, ...decide(one.resource, cluster, { ...input, listed }) };
     });
   });
 }
@@ -96,7 +96,7 @@ type Decision = Pick<SweepItem, "kind" | "reason">;
 function decide(
   resource: Observed,
   cluster: KnownCluster | undefined,
-  input: SweepInput,
+  input: SweepInput & { readonly listed: Listing },
 ): Decision {
   if (cluster === undefined) {
     return { kind: "foreign", reason: "no cluster of this backend has its UID" };
@@ -104,7 +104,7 @@ function decide(
   const reasons: readonly (Decision | undefined)[] = [
     whoWants(resource, input.views),
     whatIsUnknown(resource, cluster, input.views),
-    whoIsBusy(cluster, input.views),
+    whoIsBusy(cluster, input),
     howLost(cluster, input),
     howYoung(resource, input),
     howKept(resource, cluster, input),
@@ -152,10 +152,16 @@ function whatIsUnknown(
   );
 }
 
-function whoIsBusy({ stacks }: KnownCluster, views: readonly StackView[]): Decision | undefined {
+/** A cluster that somebody works on, or that is recorded in another cloud than the one that was listed. */
+function whoIsBusy(
+  { stacks }: KnownCluster,
+  { views, listed }: { readonly views: readonly StackView[]; readonly listed: Listing },
+): Decision | undefined {
   for (const view of views) {
-    if (view.kind === "unreadable" || view.busy === undefined) continue;
-    if (stacks.includes(view.stack)) return { kind: "busy", reason: view.busy };
+    if (view.kind === "unreadable" || !stacks.includes(view.stack)) continue;
+    const isOfProvider = view.holds?.provider === listed.provider;
+    const reason = view.busy ?? (isOfProvider ? elsewhereText(view, [listed]) : undefined);
+    if (reason !== undefined) return { kind: "busy", reason };
   }
   return undefined;
 }

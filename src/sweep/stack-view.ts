@@ -7,6 +7,7 @@ import {
   type PriorState,
 } from "../records/prior-state.js";
 import type { CloudIdentity, Identity, Observed } from "../provider/port.js";
+import { cloudText, isSameCloud } from "../provider/same-cloud.js";
 import { isCopyOfDeleted } from "../plan/decisions/copies.js";
 import { newerThanRecords } from "../plan/decisions/unrecorded.js";
 
@@ -37,6 +38,24 @@ export type StackView =
       readonly elsewhere?: string;
     }
   | { readonly kind: "unreadable"; readonly stack: string; readonly reason: string };
+
+/** What a listing was made of: the name of a provider, and the cloud that it leads to; absent where it cannot tell. */
+export interface ListedCloud {
+  readonly provider: string;
+  readonly cloud?: CloudIdentity | undefined;
+}
+
+/** Why nothing is concluded about a stack's cluster from any of these clouds: it is recorded in another one (law 12). Pure. */
+export function elsewhereText(
+  { holds }: Extract<StackView, { readonly kind: "read" }>,
+  clouds: readonly ListedCloud[],
+): string | undefined {
+  if (holds?.cloud === undefined) return undefined;
+  const { cluster, cloud, provider } = holds;
+  if (clouds.some((one) => one.provider === provider && isSameCloud(cloud, one.cloud)))
+    return undefined;
+  return `${cluster} is in ${cloudText(cloud)}, and another cloud answered`;
+}
 
 /** A resource by whose life it is and what it is called there. */
 export function wantedKey(clusterUid: string, key: NodeKey): string {

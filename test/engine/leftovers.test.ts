@@ -124,38 +124,44 @@ describe("a look for leftovers", () => {
     assert.deepEqual(notListed, [{ provider: "toy", kind: "failed", reason }]);
   });
 
-  it("finds what is left in a cloud that only the credentials of a Cluster reach, by these credentials", async () => {
-    note("uid-2", "default.gone");
-    states = { "default.prod": [inCloud("2", "uid-1")] };
-    const orphan = resource({ id: "h-2", uid: "uid-2", cluster: "default/gone" });
-    listed = () => [];
+  /** The look of account 1, with a cluster in account 2 whose own credentials lead there. */
+  const reachingBoth = (owned: readonly Observed[]) => {
     const looking = from("1");
     const [toy] = looking.providers;
-    const bound = {
-      ...toy,
-      identity: () => Promise.resolve({ account: "2" }),
-      owned: async () => [orphan],
-    };
-    // The Cluster's object is recorded, and its provider gives the same one each time.
-    const own = states["default.prod"]![0]!;
+    const identity = () => Promise.resolve({ account: "2" });
+    const bound = { ...toy, identity, owned: async () => owned };
+    const reaching = { ...toy, forCluster: () => bound } as unknown as InfrastructureProvider;
+    const own = inCloud("2");
     const object = {
       apiVersion: "cluster.k8s.io/v1alpha1",
       kind: "Cluster",
       spec: { providerSpec: { value: {} } },
     };
-    states["default.prod"] = [
-      () => {
-        const state = own() as unknown as { transaction: { target: { objects: unknown[] } } };
-        state.transaction.target.objects = [object];
-        return state as unknown as StackState;
-      },
-    ];
-    const reaching = { ...toy, forCluster: () => bound } as unknown as InfrastructureProvider;
-    const look = await findLeftovers({ ...looking, providers: [reaching] });
+    const withCluster = (): StackState => {
+      const state = own();
+      (state.transaction!.target.objects as unknown[]).push(object);
+      return state;
+    };
+    states = { "default.prod": [withCluster] };
+    return { bound, looking: { ...looking, providers: [reaching] } };
+  };
+
+  it("finds what is left in a cloud that only the credentials of a Cluster reach, by these credentials", async () => {
+    note("uid-2", "default.gone");
+    listed = () => [];
+    const orphan = resource({ id: "h-2", uid: "uid-2", cluster: "default/gone" });
+    const { bound, looking } = reachingBoth([orphan]);
+    const look = await findLeftovers(looking);
     const [item] = look.items.filter(({ kind }) => kind === "sweep");
     assert.equal(item?.resource.id, "h-2");
     assert.equal(look.seen.listings[item?.listing ?? -1]?.by, bound);
     assert.deepEqual(look.notListed, []);
+  });
+
+  it("leaves alone what bears a cluster's marks in another cloud than its own, although both answer", async () => {
+    assert.deepEqual(await decided(reachingBoth([]).looking), [
+      "busy: default/prod is in account 2, and another cloud answered",
+    ]);
   });
 
   const decided = async (from = options()) =>

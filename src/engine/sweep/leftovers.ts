@@ -1,6 +1,5 @@
 import { isCapstanError, messageOf } from "../../api/error.js";
 import type { CallContext, InfrastructureProvider } from "../../provider/port.js";
-import { cloudText, isSameCloud } from "../../provider/same-cloud.js";
 import {
   type KnownCluster,
   knownClusters,
@@ -14,7 +13,7 @@ import {
   type SweepConsent,
   type SweepItem,
 } from "../../sweep/decide.js";
-import { type StackView, viewOf } from "../../sweep/stack-view.js";
+import { elsewhereText, type StackView, viewOf } from "../../sweep/stack-view.js";
 import { goneClusters } from "../../sweep/gone-clusters.js";
 import { mapBounded } from "../../provider/bounded.js";
 import { notedClusters } from "../backend/cluster-registry.js";
@@ -87,7 +86,7 @@ export async function findLeftovers(options: LeftoverOptions): Promise<LeftoverR
   const clouds = await reachedClouds(names, views, bound, options);
   const { listings, notListed } = await listOwned(clouds, options);
   const reached = views.map((view) => withinReach(view, clouds));
-  const elsewhere = reached.filter((view) => view.kind === "read").flatMap(notReached);
+  const elsewhere = reached.flatMap(notReached);
   const inside = await leftByControllers(goneClusters(noted, options.backend, views), options);
   const unanswered = inside.failed.map((one) => ({ ...one, kind: "failed" as const }));
   const first = {
@@ -167,26 +166,15 @@ function olderText(stack: string): string {
   return `cannot read the state of ${stack}: it was cut off in writing, and its last good copy may be older than the cloud; capstan up brings it up to date`;
 }
 
-type ReadView = Extract<StackView, { readonly kind: "read" }>;
-
 /** What a stack in another cloud records is no leftover here, and its cluster is not to be swept from here. */
 function withinReach(view: StackView, clouds: readonly ReachedCloud[]): StackView {
-  const elsewhere = view.kind === "read" ? cloudElsewhere(view, clouds) : undefined;
-  return elsewhere === undefined ? view : { ...view, ...elsewhere };
+  if (view.kind === "unreadable") return view;
+  const elsewhere = elsewhereText(view, clouds);
+  return elsewhere === undefined ? view : { ...view, busy: elsewhere, elsewhere };
 }
 
-function cloudElsewhere(
-  { holds }: ReadView,
-  clouds: readonly ReachedCloud[],
-): Pick<ReadView, "busy" | "elsewhere"> | undefined {
-  if (holds?.cloud === undefined) return;
-  const { cloud, provider } = holds;
-  if (clouds.some((one) => one.name === provider && isSameCloud(cloud, one.cloud))) return;
-  const elsewhere = `${holds.cluster} is in ${cloudText(holds.cloud)}, and another cloud answered`;
-  return { busy: elsewhere, elsewhere };
-}
-
-function notReached({ holds, elsewhere }: ReadView): NotListed[] {
+function notReached(view: StackView): NotListed[] {
+  const { holds, elsewhere } = view.kind === "read" ? view : {};
   if (holds === undefined || elsewhere === undefined) return [];
   return [{ provider: holds.provider, kind: "failed", reason: elsewhere }];
 }
@@ -197,7 +185,7 @@ async function listOwned(
 ): Promise<{ listings: OwnListing[]; notListed: NotListed[] }> {
   const listings: OwnListing[] = [];
   const notListed: NotListed[] = [];
-  for (const { name, provider } of clouds) {
+  for (const { provider: name, by: provider, cloud } of clouds) {
     if (provider?.owned === undefined) {
       const reason =
         provider === undefined
@@ -216,7 +204,7 @@ async function listOwned(
       const { secrets: store } = provider.userData ?? {};
       // Whoever has no right to secrets can still sweep all the rest.
       const secrets = (await store?.kept?.(context).catch(failed)) ?? [];
-      listings.push({ provider: name, resources, secrets, by: provider });
+      listings.push({ provider: name, cloud, resources, secrets, by: provider });
     } catch (error) {
       failed(error);
     }

@@ -1,18 +1,16 @@
 import { isCapstanError } from "../../api/error.js";
+import { sameJson } from "../../api/json.js";
 import { boundToRecorded } from "../../provider/for-cluster.js";
 import type { CallContext, CloudIdentity, InfrastructureProvider } from "../../provider/port.js";
 import { isSameCloud, refuseWrongCloud } from "../../provider/same-cloud.js";
-import type { StackView } from "../../sweep/stack-view.js";
+import type { ListedCloud, StackView } from "../../sweep/stack-view.js";
 import type { StackState } from "../backend/state.js";
 import { provenCloud } from "../run/observe.js";
 
 /** One cloud that a provider leads to, with the credentials of the process or with those that a Cluster names. */
-export interface ReachedCloud {
-  readonly name: string;
+export interface ReachedCloud extends ListedCloud {
   /** Undefined: this release and this project have none of that name. */
-  readonly provider: InfrastructureProvider | undefined;
-  /** Undefined of a provider that cannot tell, or did not. */
-  readonly cloud: CloudIdentity | undefined;
+  readonly by: InfrastructureProvider | undefined;
 }
 
 /** The provider of each stack's cluster with the credentials that it names, by stack. */
@@ -43,10 +41,10 @@ export async function reachedClouds(
     const own = providers.find((one) => one.name === name);
     const others = [...bound.values()].filter((one) => one.name === name);
     const ofName: ReachedCloud[] = [];
-    for (const provider of new Set([own, ...others])) {
-      const cloud = provider && (await cloudOrNothing(provider, context));
-      const isKnown = ofName.some((one) => cloud !== undefined && isSame(one.cloud, cloud));
-      if (!isKnown) ofName.push({ name, provider, cloud });
+    for (const by of new Set([own, ...others])) {
+      const cloud = by && (await cloudOrNothing(by, context));
+      const isKnown = cloud !== undefined && ofName.some((one) => sameJson(one.cloud, cloud));
+      if (!isKnown) ofName.push({ provider: name, by, cloud });
     }
     refuseUnreached(name, views, ofName);
     reached.push(...ofName);
@@ -64,10 +62,6 @@ async function cloudOrNothing(
     if (!isCapstanError(error) || error.code === "CANCELLED") throw error;
     return undefined;
   });
-}
-
-function isSame(one: CloudIdentity | undefined, other: CloudIdentity): boolean {
-  return one !== undefined && isSameCloud(one, other) && isSameCloud(other, one);
 }
 
 function refuseUnreached(
