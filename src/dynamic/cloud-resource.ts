@@ -135,6 +135,7 @@ export class CloudResource implements DynamicResource {
       patience: this.patience,
       isAs: (resource, spec) => this.nearest(resource.spec, spec).verdict.kind === "same",
       present: ({ who, id, spec }) => this.present({ who, id, spec }, "update"),
+      known: (resource, spec) => this.known(resource, spec),
       waits: (name, error) => this.waits("update", name, error),
     });
     this.creation = new FindOrCreate(provider, kind, handler, {
@@ -380,7 +381,7 @@ export class CloudResource implements DynamicResource {
       const { asked, verdict } = this.nearest(current.spec, spec);
       const isStopped = isLeftStopped(current, marks);
       if (verdict.kind === "inPlace" || (verdict.kind === "same" && isStopped)) {
-        current = this.known(await this.changes.run(current, asked), asked);
+        current = await this.changes.run(current, asked);
       } else if (verdict.kind !== "same") {
         throw unsupportedChange(this.kind, current, verdict.reason);
       }

@@ -11,6 +11,8 @@ interface Surroundings {
   readonly isAs: (resource: Observed, spec: JsonObject) => boolean;
   /** As the cloud shows it now, if it is ours. Throws RESOURCE_GONE and NOT_OURS. */
   readonly present: (resource: Pick<Observed, "who" | "id" | "spec">) => Promise<Observed>;
+  /** With what the cloud cannot show as it was asked for. */
+  readonly known: (resource: Observed, spec: JsonObject) => Observed;
   /** Tells what a change waits for. */
   readonly waits: (name: string, error: unknown) => void;
 }
@@ -37,7 +39,7 @@ export class InPlaceChange {
   }
 
   private async carryOut(from: Observed, spec: JsonObject, deadline: number): Promise<Observed> {
-    const { patience, present, waits } = this.around;
+    const { patience, present, known, waits } = this.around;
     let latest: Observed | undefined = from;
     const attempt = async () => {
       // What an attempt that failed has done shows in the cloud alone.
@@ -47,7 +49,7 @@ export class InPlaceChange {
     };
     const { name } = from.who;
     const changed = await patience.changing(deadline, attempt, (error) => waits(name, error));
-    return this.carriedOut(changed, deadline);
+    return known(await this.carriedOut(changed, deadline), spec);
   }
 
   private async change(from: Observed, spec: JsonObject): Promise<Observed> {

@@ -158,6 +158,40 @@ describe("what a cloud has accepted", () => {
   });
 });
 
+describe("a host that its update leaves stopped", () => {
+  it("is started, also where the cloud does not show all of its inputs", async () => {
+    const { handler, resource } = bridge();
+    const { id, outs } = await resource.create(inputs);
+    handler.outcome = { state: "done" };
+    const calls: string[] = [];
+    const hidden = ({ spec: shown, ...rest }: Observed): Observed => {
+      const { diskGib: _, ...others } = shown;
+      return { ...rest, spec: others };
+    };
+    let seen: Observed = { id, who, phase: "ready", spec, status: {} };
+    Object.assign(handler, {
+      unobservable: ["diskGib"],
+      locate: async (): Promise<Presence> => ({ found: "one", resource: hidden(seen) }),
+      update: async (_ctx: CallContext, current: Observed, wanted: Observed["spec"]) => {
+        calls.push("update");
+        seen = { ...current, phase: "stopped", spec: wanted };
+        return { ...seen, operation: "op-2" };
+      },
+      start: async (_ctx: CallContext, current: Observed) => {
+        calls.push("start");
+        seen = { ...current, phase: "pending" };
+        return seen;
+      },
+    });
+    const { outs: changed } = await resource.update(id, outs, {
+      who,
+      spec: { ...spec, diskGib: 30 },
+    });
+    assert.deepEqual(calls, ["update", "start"]);
+    assert.deepEqual(changed["spec"], { ...spec, diskGib: 30 });
+  });
+});
+
 describe("a removal that the cloud has accepted", () => {
   const inUse: OperationState = {
     state: "failed",
