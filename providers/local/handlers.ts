@@ -15,7 +15,7 @@ import type {
 } from "../../src/provider/port.js";
 import { isResizable } from "./field-rules.js";
 import { HostPower } from "./power/host-power.js";
-import { isDown } from "../../src/provider/failure.js";
+import { isDown, standsStill } from "../../src/provider/failure.js";
 import { hasFailed, hasPower, isHidden, isStopped } from "./file/resource.js";
 import type { LocalCloud, LocalKind, LocalResource } from "./cloud.js";
 
@@ -30,7 +30,7 @@ export function observe(resource: LocalResource): Observed {
     id,
     who,
     phase,
-    failure: phase === "failed" || phase === "stopped" ? resource.failure : undefined,
+    failure: standsStill({ phase }) ? resource.failure : undefined,
     spec,
     status,
     createdAtMs: createdMs,

@@ -37,6 +37,7 @@ import {
   cannotLetGo,
   neverRuns,
   notOurs,
+  refusedLater,
   replacedByItself,
   resourceGone,
   tokenSpent,
@@ -50,7 +51,7 @@ import { InPlaceChange } from "./in-place-change.js";
 import { Patience } from "./patience.js";
 import type { PendingNeeds } from "./pending-needs.js";
 import { Postponed, type Postponement } from "./postponed.js";
-import { removalRefused, Removals } from "./removals.js";
+import { mayPass, Removals } from "./removals.js";
 import { isGone, oneOf } from "./presence.js";
 import {
   acceptedIn,
@@ -313,7 +314,8 @@ export class CloudResource implements DynamicResource {
     const remove = async () => {
       const asked = await this.removals.outcome(context, current);
       if (asked?.state === "running") return;
-      if (asked !== undefined) throw removalRefused(this.kind, who, asked.failure);
+      if (asked !== undefined)
+        throw refusedLater("removal", this.kind, who, asked.failure, mayPass(asked.failure));
       await bootstrap?.release(context, current);
       this.removals.note(current, this.handler, await this.handler.remove(context, current));
     };

@@ -63,9 +63,9 @@ export class FindOrCreate {
     const alternatives = this.choicesFor(who, spec);
     let asked = alternatives.shift() ?? spec;
     let presence = await locate(who);
-    for (let attempt = 1; ; attempt += 1) {
+    if (presence.found === "none") await needsStand(who, "first");
+    for (;;) {
       if (presence.found !== "none") return adopted(presence, who);
-      if (attempt === 1) await needsStand(who, "first");
       await context.assertEngineAlive();
       try {
         return await this.handler.create(context, who, asked);

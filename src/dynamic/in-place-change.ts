@@ -67,7 +67,7 @@ export class InPlaceChange {
     if (handler.poll === undefined || operation === undefined) return accepted;
     for (let looks = 1; ; looks += 1) {
       const outcome = await patience.asking(async () => handler.poll?.(context, operation));
-      if (outcome?.state === "failed") throw refusedLater(kind, who, outcome.failure);
+      if (outcome?.state === "failed") throw refusedLater("change", kind, who, outcome.failure);
       if (outcome?.state !== "running") return present({ who, id, spec: {} });
       await patience.pause(looks, deadline, `the change of ${kind} ${who.name}`);
     }

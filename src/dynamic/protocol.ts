@@ -9,7 +9,7 @@ export const providerProperty = "__provider";
 /** The output that says in which cloud a resource is; absent where the provider cannot tell. */
 export const cloudProperty = "cloud";
 
-/** The output that says that the last look at a resource has shown it as failed; absent of all others. */
+/** The output that says that the last look at a resource has shown it as failed or stopped; absent of all others. */
 export const phaseProperty = "phase";
 
 /** Pulumi's type token of a resource kind. */

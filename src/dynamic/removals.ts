@@ -1,13 +1,11 @@
-import { CapstanError, type ErrorCode } from "../api/error.js";
+import type { ErrorCode } from "../api/error.js";
 import { isJsonObject } from "../api/json.js";
-import { failureReason } from "../provider/failure.js";
 import type {
+  AcceptedRemoval,
   CallContext,
   Failure,
-  Identity,
   Observed,
   OperationState,
-  AcceptedRemoval,
   ResourceHandler,
 } from "../provider/port.js";
 
@@ -52,25 +50,17 @@ export class Removals {
   private async stateOf(ctx: CallContext, id: string): Promise<OperationState | undefined> {
     const { handler, operation } = this.accepted.get(id) ?? {};
     if (operation === undefined) return undefined;
-    return handler?.poll?.(ctx, operation).catch(() => undefined);
+    const state = await handler?.poll?.(ctx, operation).catch(() => undefined);
+    // What has ended well is not asked about again.
+    if (state?.state === "done") this.accepted.delete(id);
+    return state;
   }
 }
 
-/** What may pass by itself; a failure without a code may, too. */
+/** What may pass by itself. */
 const passing: ReadonlySet<ErrorCode> = new Set(["IN_USE", "NOT_YET_USABLE", "CLOUD_THROTTLED"]);
 
-/** The code of the failure, CLOUD_FAILED without: the cloud has accepted a removal and not carried it out. */
-export function removalRefused(
-  kind: string,
-  { name }: Pick<Identity, "name">,
-  failure: Failure,
-): CapstanError {
-  const { code } = failure;
-  return new CapstanError({
-    code: code ?? "CLOUD_FAILED",
-    source: "cloud",
-    subject: name,
-    message: `the removal of ${kind} ${name} was accepted and then failed: ${failureReason(failure)}`,
-    retryable: code === undefined || passing.has(code),
-  });
+/** Whether a removal that was refused so may go well later; one without a code may, too. Pure. */
+export function mayPass({ code }: Failure): boolean {
+  return code === undefined || passing.has(code);
 }

@@ -46,17 +46,20 @@ export function notOurs(
   });
 }
 
-/** The code of the failure, CLOUD_FAILED without: a change that the cloud has accepted and not carried out. */
+/** The code of the failure, CLOUD_FAILED without: what the cloud has accepted and not carried out. */
 export function refusedLater(
+  what: "change" | "removal",
   kind: string,
   { name }: Pick<Identity, "name">,
   failure: Failure,
+  retryable = false,
 ): CapstanError {
   return new CapstanError({
     code: failure.code ?? "CLOUD_FAILED",
     source: "cloud",
     subject: name,
-    message: `the change of ${kind} ${name} was accepted and then failed: ${failureReason(failure)}`,
+    message: `the ${what} of ${kind} ${name} was accepted and then failed: ${failureReason(failure)}`,
+    retryable,
   });
 }
 

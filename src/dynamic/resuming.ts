@@ -1,5 +1,6 @@
 import { omitUndefined } from "../api/omit-undefined.js";
 import { nodeKey, type NodeKey } from "../graph/graph.js";
+import { standsStill } from "../provider/failure.js";
 import type { Observed } from "../provider/port.js";
 import { updatedByProperty } from "../records/open-updates.js";
 import { phaseProperty, type Properties } from "./protocol.js";
@@ -27,7 +28,8 @@ export interface ResumingRun {
  * `pulumi` updates what the last refresh has shown as failed and its program still registers. Pure.
  */
 export function mayResume({ mode, changing }: ResumingRun, kind: string, recorded: Properties) {
-  if (mode === "inline") return isStandingStill(recorded[phaseProperty]);
+  // It is recorded of what stands still alone.
+  if (mode === "inline") return recorded[phaseProperty] !== undefined;
   return changing?.keys.has(nodeKey(kind, whoOf(recorded).name)) === true;
 }
 
@@ -36,15 +38,10 @@ export function mayResume({ mode, changing }: ResumingRun, kind: string, recorde
  * `marks`: of an update; undefined: no update is under way. Pure.
  */
 export function isLeftStopped(
-  { phase }: Pick<Observed, "phase">,
+  resource: Pick<Observed, "phase">,
   marks: Properties | undefined,
 ): boolean {
-  return marks !== undefined && isStandingStill(phase);
-}
-
-/** Whether a resource of such a phase may lack nothing but a start. */
-function isStandingStill(phase: unknown): boolean {
-  return phase === "failed" || phase === "stopped";
+  return marks !== undefined && standsStill(resource);
 }
 
 /** What a record says of its changes in place, as long as no further one of them is finished. Pure. */
@@ -56,10 +53,10 @@ export function marksIn(recorded: Properties): Properties {
 export function marksOfRead(
   { mode }: ResumingRun,
   recorded: Properties,
-  { phase }: Observed,
+  observed: Observed,
 ): Properties {
-  const isTold = mode === "inline" && isStandingStill(phase);
-  return omitUndefined({ ...marksIn(recorded), [phaseProperty]: isTold ? phase : undefined });
+  const phase = mode === "inline" && standsStill(observed) ? observed.phase : undefined;
+  return omitUndefined({ ...marksIn(recorded), [phaseProperty]: phase });
 }
 
 /** What a record says of them once an update is finished. Pure. */

@@ -1,4 +1,5 @@
 import type { CloudIdentity, Found, NodeReport, Observed } from "../provider/port.js";
+import { standsStill } from "../provider/failure.js";
 import type { NodeKey } from "../graph/graph.js";
 import type { EtcdHealth } from "../workload/etcd/etcd-health.js";
 import { sameJson, type JsonObject } from "../api/json.js";
@@ -68,8 +69,7 @@ export function asNodesTell({ observedResources, nodes }: Observation): Observed
 
 /** As it is to be judged while a change in place of it is open: its phase tells of that change, not of its health. Pure. */
 export function asHalfChanged(observed: Observed): PresentResource {
-  const isStopped = observed.phase === "failed" || observed.phase === "stopped";
-  if (!isStopped || observed.hasLeft === true) return observed;
+  if (!standsStill(observed) || observed.hasLeft === true) return observed;
   const { failure: _failure, ...rest } = observed;
   return { ...rest, phase: "pending", halfChanged: true };
 }

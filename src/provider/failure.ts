@@ -16,6 +16,11 @@ export function isLost({ phase }: Pick<Observed, "phase">): boolean {
   return phase === "failed" || phase === "deleting";
 }
 
+/** Whether it stands and does not run: a start may be all that it lacks. Pure. */
+export function standsStill({ phase }: Pick<Observed, "phase">): boolean {
+  return phase === "failed" || phase === "stopped";
+}
+
 /** Whether it is there and serves nobody as it is: it is lost, or it is stopped. Pure. */
 export function isDown({ phase }: Pick<Observed, "phase">): boolean {
   return phase === "stopped" || isLost({ phase });

@@ -3,6 +3,7 @@ import { isJsonObject, type JsonObject, sameJson } from "../../../src/api/json.j
 import { omitUndefined } from "../../../src/api/omit-undefined.js";
 import { userDataFieldNames } from "../../../src/api/user-data-fields.js";
 import type { MachineCalls } from "../../../src/provider/definition.js";
+import { standsStill } from "../../../src/provider/failure.js";
 import { nodeFields, present } from "../../../src/provider/host-spec.js";
 import type {
   CallContext,
@@ -56,10 +57,6 @@ function phaseOfInstance({ State, InstanceLifecycle }: Instance): Found["phase"]
   return phase === "stopped" && InstanceLifecycle === "spot" ? "failed" : phase;
 }
 
-function standsStill(phase: Found["phase"]): boolean {
-  return phase === "failed" || phase === "stopped";
-}
-
 function failureOf({ State, StateReason }: Instance): NonNullable<Found["failure"]> {
   const reason = StateReason?.Message ?? `it is ${State?.Name ?? "in no state"}`;
   const isQuota = (StateReason?.Code ?? "").includes("LimitExceeded");
@@ -83,7 +80,7 @@ function shownInstance(instance: Instance): Found {
     who: whoOf(Tags),
     phase,
     hasLeft: hasLeft || undefined,
-    failure: hasLeft ? leftFailure : standsStill(phase) ? failureOf(instance) : undefined,
+    failure: hasLeft ? leftFailure : standsStill({ phase }) ? failureOf(instance) : undefined,
     spec: present({
       imageId: instance.ImageId,
       instanceType: instance.InstanceType,

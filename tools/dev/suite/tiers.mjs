@@ -109,7 +109,7 @@ export const rotating = [
     cuts: [
       {
         file: "test/providers/local/laptop.int.test.ts",
-        tests: /expire sooner|never begins|who keeps them|that drains them is killed/,
+        tests: /never begins|who keeps them|that drains them is killed/,
         first: 2,
       },
     ],
